@@ -1,0 +1,1 @@
+"""One definition of a feature, the same value on every engine."""

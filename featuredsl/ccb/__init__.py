@@ -1,0 +1,1 @@
+"""Conditional contextual bandits: requests, examples, scoring, off-policy estimates."""

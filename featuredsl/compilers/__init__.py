@@ -1,0 +1,1 @@
+"""Plans to SQL text; no engine is imported here."""

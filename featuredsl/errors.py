@@ -1,0 +1,55 @@
+"""Every error that crosses a border of featuredsl, with the exit code it ends a command with.
+
+FeatureError
+├── DefinitionError      a feature definition is wrong (also a ValueError)
+│   └── UnsupportedError the definition is right, but a target cannot run it
+├── InputError           a file, record, key or option is wrong (also a ValueError)
+├── CheckFailed          a check ran and said no: drift found, parity broken, gate refused
+├── CodecError           stored bytes cannot be decoded
+├── StateError           stored state has a version that this release does not know
+└── DependencyError      a service that is needed is not reachable; retrying may help
+"""
+
+from __future__ import annotations
+
+
+class FeatureError(Exception):
+    """Base of all errors of featuredsl; ends a command with `exit_code`."""
+
+    exit_code = 3
+
+
+class DefinitionError(FeatureError, ValueError):
+    """A feature definition is wrong. The text names file:line, what exists and what to do."""
+
+    exit_code = 2
+
+
+class UnsupportedError(DefinitionError):
+    """A target cannot run a feature; names the target and the feature."""
+
+
+class InputError(FeatureError, ValueError):
+    """A file, a record, a key or an option is wrong."""
+
+    exit_code = 2
+
+
+class CheckFailed(FeatureError):
+    """A check ran to its end and its answer is no."""
+
+    exit_code = 1
+
+
+class CodecError(FeatureError):
+    """Stored bytes do not decode under the layout that the reader expects."""
+
+
+class StateError(FeatureError):
+    """Stored state carries a version that this release does not know."""
+
+
+class DependencyError(FeatureError):
+    """A service that the command needs cannot be reached; retrying may help."""
+
+    exit_code = 4

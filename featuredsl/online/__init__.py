@@ -1,0 +1,1 @@
+"""Keys, layout, codec and store of the online values in Redis."""

@@ -1,0 +1,1 @@
+"""Flink jobs and their submission."""

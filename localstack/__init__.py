@@ -1,0 +1,1 @@
+"""Kafka, Redis, Flink and Spark on one machine."""

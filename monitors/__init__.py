@@ -1,0 +1,1 @@
+"""Drift statistics, rules, incidents and retraining decisions: pure functions of closed windows."""

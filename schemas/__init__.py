@@ -1,0 +1,1 @@
+"""Event contracts: topic names, JSON Schemas, validation of records at the border."""
