@@ -1,0 +1,37 @@
+"""The logical types of columns and features, and what they are called in each place."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any, Literal
+
+DType = Literal["int", "float", "str", "bool"]
+
+SQL_TYPES: dict[DType, str] = {"int": "BIGINT", "float": "DOUBLE", "str": "STRING", "bool": "BOOLEAN"}
+_PYTHON: dict[Any, DType] = {int: "int", float: "float", str: "str", bool: "bool"}
+NUMERIC: frozenset[DType] = frozenset({"int", "float"})
+
+
+def from_annotation(annotation: Any) -> DType | None:
+    """The logical type of `int`, `float`, `str`, `bool` or one of them `| None`; None when it is another."""
+    if isinstance(annotation, str):
+        names: dict[str, DType] = {"int": "int", "float": "float", "str": "str", "bool": "bool"}
+        parts = [part.strip() for part in annotation.split("|")]
+        kinds = [names.get(part) for part in parts if part != "None"]
+        return kinds[0] if len(kinds) == 1 else None
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        arms = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
+        return from_annotation(arms[0]) if len(arms) == 1 else None
+    return _PYTHON.get(annotation)
+
+
+def of_value(value: object) -> DType | None:
+    """The logical type of a Python literal, or None."""
+    return _PYTHON.get(type(value))
+
+
+def fits(value: object, dtype: DType) -> bool:
+    """True when `value` may stand in a column of `dtype` (an int may stand for a float)."""
+    kind = of_value(value)
+    return kind == dtype or (dtype == "float" and kind == "int")

@@ -1,0 +1,85 @@
+"""The version of a group: a hash of what it means. Docs, owner, order and layout do not change it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from featuredsl.aggregators import Aggregate
+from featuredsl.nodes import Call, Column, Node
+from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.sources import EventSource
+
+MEANING = 1
+
+
+def fingerprint(plan: GroupPlan) -> str:
+    """12 hex digits of the SHA-256 of the plan's canonical form."""
+    text = json.dumps(canonical(plan), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def canonical(plan: GroupPlan) -> dict[str, Any]:
+    """The plan as plain data, without what does not change its meaning."""
+    return {
+        "meaning": MEANING,
+        "name": plan.name,
+        "entity": [list(part) for part in plan.entity],
+        "retention_us": plan.retention_us,
+        "sources": {source.name: _source(source) for source in plan.sources},
+        "features": {feature.name: _feature(feature) for feature in plan.features},
+        "on_demand": {feature.name: _on_demand(feature) for feature in plan.on_demand},
+    }
+
+
+def _source(source: EventSource) -> dict[str, Any]:
+    return {
+        "event_time": source.event_time,
+        "columns": dict(source.columns),
+        "sequence": source.sequence,
+        "time_unit": source.time_unit,
+        "time_range": source.time_range,
+        "topic": source.topic,
+        "table": source.table,
+    }
+
+
+def _feature(feature: StoredFeature) -> dict[str, Any]:
+    common = {"dtype": feature.dtype, "freshness": feature.freshness, "default": feature.default}
+    if isinstance(feature, WindowFeature):
+        window = feature.window
+        return common | {
+            "aggregate": _aggregate(feature.aggregate),
+            "window": [window.size_us, window.hop_us, window.offset_us],
+        }
+    return common | {
+        "source": feature.source,
+        "columns": [list(column) for column in feature.columns],
+        "column": feature.column,
+        "where": None if feature.where is None else node_data(feature.where),
+        "ttl_us": feature.ttl_us,
+    }
+
+
+def _aggregate(aggregate: Aggregate) -> dict[str, Any]:
+    partials = [[p.source, node_data(p.lift), p.merge] for p in aggregate.partials]
+    return {"partials": partials, "finalize": node_data(aggregate.finalize)}
+
+
+def _on_demand(feature: OnDemandFeature) -> dict[str, Any]:
+    return {
+        "dtype": feature.dtype,
+        "inputs": list(feature.inputs),
+        "request": dict(feature.request),
+        "code": feature.code,
+    }
+
+
+def node_data(node: Node) -> list[Any]:
+    """A node as nested lists."""
+    if isinstance(node, Column):
+        return ["column", node.name, node.dtype]
+    if isinstance(node, Call):
+        return [node.op, *(node_data(arg) for arg in node.args)]
+    return ["literal", node.value, node.dtype]

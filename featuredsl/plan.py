@@ -1,0 +1,120 @@
+"""The plan: what a feature group means, as frozen values. Everything downstream reads only this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from featuredsl.aggregators import Aggregate
+from featuredsl.dtypes import DType
+from featuredsl.nodes import Node, Value
+from featuredsl.sources import EventSource
+from featuredsl.windows import TIERS, Tier, Window
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where something was written."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowFeature:
+    """An aggregate over a window."""
+
+    name: str
+    dtype: DType
+    freshness: str
+    aggregate: Aggregate
+    window: Window
+    default: Value
+    location: Location
+
+    @property
+    def tier(self) -> Tier:
+        """The freshness tier."""
+        return TIERS[self.freshness]
+
+
+@dataclass(frozen=True, slots=True)
+class LookupFeature:
+    """The latest value: the greatest (event time, sequence, row) with `t - ttl <= event time < t`.
+
+    `columns` are what decides ties after the sequence, in order; `column` is the one that is the value.
+    """
+
+    name: str
+    dtype: DType
+    freshness: str
+    source: str
+    columns: tuple[tuple[str, DType], ...]
+    column: str
+    where: Node | None
+    ttl_us: int | None
+    default: Value
+    location: Location
+
+    @property
+    def tier(self) -> Tier:
+        """The freshness tier."""
+        return TIERS[self.freshness]
+
+
+StoredFeature = WindowFeature | LookupFeature
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemandFeature:
+    """A Python function of other features and of request inputs, computed when asked."""
+
+    name: str
+    dtype: DType
+    inputs: tuple[str, ...]
+    request: tuple[tuple[str, DType], ...]
+    function: Callable[..., Any] = field(compare=False)
+    code: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning."""
+
+    name: str
+    entity: tuple[tuple[str, DType], ...]
+    sources: tuple[EventSource, ...]
+    features: tuple[StoredFeature, ...]
+    on_demand: tuple[OnDemandFeature, ...]
+    retention_us: int
+    owner: str
+    doc: str
+    location: Location
+    version: str = ""
+
+    def source(self, name: str) -> EventSource:
+        """The source of that name."""
+        return next(source for source in self.sources if source.name == name)
+
+    def windows(self, freshness: str) -> Iterator[WindowFeature]:
+        """The windowed features of a tier."""
+        return (f for f in self.features if isinstance(f, WindowFeature) and f.freshness == freshness)
+
+    def lookups(self, freshness: str) -> Iterator[LookupFeature]:
+        """The lookup features of a tier."""
+        return (f for f in self.features if isinstance(f, LookupFeature) and f.freshness == freshness)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Stored features in order, then the on-demand ones."""
+        return tuple(f.name for f in self.features) + tuple(f.name for f in self.on_demand)
+
+    @property
+    def request_inputs(self) -> dict[str, DType]:
+        """What the on-demand features need from the request."""
+        return {name: dtype for feature in self.on_demand for name, dtype in feature.request}

@@ -1,0 +1,84 @@
+"""Durations and times. Inside featuredsl a time is an int: microseconds since the Unix epoch, UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from featuredsl.errors import InputError
+
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+UNIT_US: dict[str, int] = {"s": SECOND, "ms": 1_000, "us": 1}
+
+_UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+_TERM = re.compile(r"(\d+)\s*(us|ms|s|m|h|d|w)")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse_duration(text: str | int) -> int:
+    """Microseconds of a duration such as `"1h"` or `"3h 20m"` (an int is taken as microseconds).
+
+    >>> parse_duration("1h 30m") == 90 * MINUTE
+    True
+    """
+    if isinstance(text, int):
+        return text
+    rest = text.strip()
+    total, position = 0, 0
+    while position < len(rest):
+        match = _TERM.match(rest, position)
+        if match is None:
+            raise InputError(f"{text!r} is not a duration; write it like '30s', '5m', '1h', '7d' or '3h 20m'")
+        total += int(match[1]) * _UNITS[match[2]]
+        position = match.end()
+        while position < len(rest) and rest[position] == " ":
+            position += 1
+    if total <= 0:
+        raise InputError(f"{text!r} is not a positive duration; write it like '30s', '5m', '1h' or '7d'")
+    return total
+
+
+def format_duration(us: int) -> str:
+    """The shortest spelling of a duration: `format_duration(3_600_000_000) == "1h"`."""
+    for name in ("d", "h", "m", "s", "ms"):
+        if us and us % _UNITS[name] == 0:
+            return f"{us // _UNITS[name]}{name}"
+    return f"{us}us"
+
+
+def floor(us: int, step_us: int) -> int:
+    """The latest multiple of `step_us` that is not after `us` (also before 1970)."""
+    return us - us % step_us
+
+
+def from_datetime(value: datetime, what: str = "time") -> int:
+    """Microseconds of an aware datetime; a naive one is an `InputError`."""
+    if value.tzinfo is None:
+        raise InputError(f"{what} {value.isoformat()} has no zone; add one, for example a final 'Z'")
+    return (value - _EPOCH) // timedelta(microseconds=1)
+
+
+def parse_time(value: str | int, unit: str = "ms", what: str = "time") -> int:
+    """Microseconds of an ISO 8601 time with a zone, or of an integer (or its decimal text) in `unit`."""
+    if isinstance(value, int):
+        return value * UNIT_US[unit]
+    text = value.strip()
+    if re.fullmatch(r"[+-]?\d{6,}", text):
+        return int(text) * UNIT_US[unit]
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(
+            f"{what} {value!r} is neither ISO 8601 with a zone (2026-01-02T03:04:05Z) nor an integer in {unit}"
+        ) from None
+    return from_datetime(parsed, what)
+
+
+def format_time(us: int) -> str:
+    """ISO 8601 in UTC with microseconds: `format_time(0) == "1970-01-01T00:00:00.000000Z"`."""
+    moment = _EPOCH + timedelta(microseconds=us)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
