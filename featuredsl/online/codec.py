@@ -1,0 +1,298 @@
+"""Bytes of the online store: ring slots, ranks of latest values, batch snapshots.
+
+All numbers are big-endian; integers are signed 64 bit, floats binary64, text UTF-8.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final
+
+import msgspec
+
+from featuredsl.errors import CodecError, InputError, StateError
+from featuredsl.online.layout import FORMAT_VERSION, HEADER_SIZE, Column, RingTier, StoreLayout
+
+Scalar = int | float | str | bool | None
+
+_SIGN: Final = 1 << 63
+_INT64: Final = struct.Struct(">q")
+_FLOAT64: Final = struct.Struct(">d")
+_LENGTH: Final = struct.Struct(">I")
+_SNAPSHOT: Final = struct.Struct(">qI")
+_NAN_BITS: Final = 0x7FF8000000000000
+_SNAPSHOT_VERSION: Final = bytes([FORMAT_VERSION])
+
+
+class Tile(msgspec.Struct, frozen=True, gc=False):
+    """One slot: partial aggregates over the events of `[index * hop, (index + 1) * hop)`.
+
+    Not a dataclass, because a read makes tens of them per entity.
+    """
+
+    index: int
+    rows: int
+    high_water_us: int
+    values: tuple[int | float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rank:
+    """A latest value: its event time, then [sequence,] and the row."""
+
+    event_time_us: int
+    values: tuple[Scalar, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Values of a batch tier as of a time, in the order of the tier's columns."""
+
+    as_of_us: int
+    values: tuple[Scalar, ...]
+
+
+def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, tuple[Tile, ...]]:
+    """The filled tiles of every ring tier, by index; `None` (no such key) gives empty tiers."""
+    if data is None:
+        return {tier.name: () for tier in layout.ring}
+    _check_ring(layout, data)
+    out: dict[str, tuple[Tile, ...]] = {}
+    at = HEADER_SIZE
+    view = memoryview(data)
+    for tier, slot in zip(layout.ring, layout.slot_structs, strict=True):
+        end = at + tier.slots * slot.size
+        tiles = [_tile(*fields) for fields in slot.iter_unpack(view[at:end]) if fields[1]]
+        tiles.sort(key=attrgetter("index"))
+        out[tier.name] = tuple(tiles)
+        at = end
+    return out
+
+
+def _tile(index: int, rows: int, high_water_us: int, nulls: int, *values: int | float) -> Tile:
+    if nulls:
+        present = tuple(None if nulls >> i & 1 else value for i, value in enumerate(values))
+        return Tile(index, rows, high_water_us, present)
+    return Tile(index, rows, high_water_us, values)
+
+
+def _check_ring(layout: StoreLayout, data: bytes) -> None:
+    if data[:HEADER_SIZE] != layout.header():
+        if not data or data[0] != FORMAT_VERSION:
+            message = (
+                f"group {layout.group!r} version {layout.version!r}: stored ring has format version "
+                f"{data[0] if data else 'none'}, this release reads {FORMAT_VERSION}"
+            )
+            raise StateError(message)
+        message = (
+            f"group {layout.group!r} version {layout.version!r}: stored ring has header {data[:8].hex()}, "
+            f"the definition has {layout.header().hex()}; the job that writes runs another definition: "
+            "rebuild the group under a new store version"
+        )
+        raise CodecError(message)
+    if len(data) != layout.total_size:
+        message = (
+            f"group {layout.group!r}: stored ring has {len(data)} bytes, the layout has {layout.total_size}"
+        )
+        raise CodecError(message)
+
+
+def encode_slot(tier: RingTier, tile: Tile) -> bytes:
+    """One slot of a ring tier."""
+    if len(tile.values) != len(tier.columns):
+        message = f"ring tier {tier.name!r}: {len(tile.values)} values for {len(tier.columns)} columns"
+        raise InputError(message)
+    nulls = sum(1 << i for i, value in enumerate(tile.values) if value is None)
+    values = [0 if value is None else value for value in tile.values]
+    return struct.pack(tier.slot_format, tile.index, tile.rows, tile.high_water_us, nulls, *values)
+
+
+def encode_ring(layout: StoreLayout, tiles: dict[str, Sequence[Tile]]) -> bytes:
+    """A whole ring value; of two tiles for one slot the later in the sequence stays."""
+    data = bytearray(layout.total_size)
+    data[:HEADER_SIZE] = layout.header()
+    for name, sequence in tiles.items():
+        tier, start = layout.ring_tier(name), layout.offset(name)
+        for tile in sequence:
+            at = start + tile.index % tier.slots * tier.slot_size
+            data[at : at + tier.slot_size] = encode_slot(tier, tile)
+    return bytes(data)
+
+
+def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Scalar]) -> str:
+    """Text whose UTF-8 bytes order like (time, values), null lowest, text by its UTF-8 bytes.
+
+    Times and integers are 16 hexadecimal digits of `v XOR 2^63`; floats of their order-preserving bits, -0.0
+    as 0.0; text ends with two NULs, a NUL inside it is followed by U+0001; a null is `0`, a value starts
+    with `1`.
+    """
+    if len(columns) != len(values):
+        message = f"a rank of {len(columns)} columns got {len(values)} values"
+        raise InputError(message)
+    fields = [_rank_field(column, value) for column, value in zip(columns, values, strict=True)]
+    return _hex16(ts_us) + "".join(fields)
+
+
+def _rank_field(column: Column, value: Scalar) -> str:
+    if value is None:
+        return "0"
+    if column.dtype == "str" and isinstance(value, str):
+        return "1" + value.replace("\0", "\0\x01") + "\0\0"
+    if column.dtype == "bool" and isinstance(value, bool):
+        return "11" if value else "10"
+    if column.dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
+        return "1" + _hex16(value)
+    if column.dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+        return "1" + _hex16(_ordered(float(value)))
+    message = f"column {column.name!r} is {column.dtype}; {value!r} is {type(value).__name__}"
+    raise InputError(message)
+
+
+def _hex16(value: int) -> str:
+    if not -_SIGN <= value < _SIGN:
+        message = f"{value} does not fit into a 64-bit integer"
+        raise InputError(message)
+    return format(value + _SIGN, "016x")
+
+
+def _ordered(value: float) -> int:
+    bits: int = _INT64.unpack(_FLOAT64.pack(value + 0.0))[0]
+    if math.isnan(value):
+        bits = _NAN_BITS
+    return bits if bits >= 0 else bits ^ (_SIGN - 1)
+
+
+def decode_rank(columns: Sequence[Column], data: bytes) -> Rank:
+    """Inverse of `encode_rank`."""
+    at = 16
+    values: list[Scalar] = []
+    try:
+        time_us = int(data[:16], 16) - _SIGN
+        for column in columns:
+            value, at = _read_rank_field(column.dtype, data, at)
+            values.append(value)
+    except (ValueError, IndexError, KeyError) as error:
+        raise _broken_rank(columns, data) from error
+    if at != len(data):
+        raise _broken_rank(columns, data)
+    return Rank(time_us, tuple(values))
+
+
+def _broken_rank(columns: Sequence[Column], data: bytes) -> CodecError:
+    names = [f"{column.name} {column.dtype}" for column in columns]
+    return CodecError(f"stored value {data[:64]!r} is not a rank of (time, {', '.join(names)})")
+
+
+def _read_rank_field(dtype: str, data: bytes, at: int) -> tuple[Scalar, int]:
+    marker = data[at]
+    if marker == ord("0"):
+        return None, at + 1
+    if marker != ord("1"):
+        raise ValueError(marker)
+    at += 1
+    if dtype == "str":
+        end = _text_end(data, at)
+        return data[at:end].replace(b"\0\x01", b"\0").decode(), end + 2
+    if dtype == "bool":
+        return {ord("0"): False, ord("1"): True}[data[at]], at + 1
+    if len(data) < at + 16:
+        raise ValueError(at)
+    number = int(data[at : at + 16], 16) - _SIGN
+    if dtype == "int":
+        return number, at + 16
+    bits = number if number >= 0 else number ^ (_SIGN - 1)
+    return _FLOAT64.unpack(_INT64.pack(bits))[0], at + 16
+
+
+def _text_end(data: bytes, at: int) -> int:
+    while True:
+        at = data.index(b"\0", at)
+        if data[at + 1] == 0:
+            return at
+        at += 2
+
+
+def encode_snapshot(columns: Sequence[Column], snapshot: Snapshot) -> bytes:
+    """One snapshot: `>q as_of, >I length, payload`."""
+    if len(columns) != len(snapshot.values):
+        message = f"a snapshot of {len(columns)} columns got {len(snapshot.values)} values"
+        raise InputError(message)
+    payload = b"".join(_encode_value(c, v) for c, v in zip(columns, snapshot.values, strict=True))
+    return _SNAPSHOT.pack(snapshot.as_of_us, len(payload)) + payload
+
+
+def _encode_value(column: Column, value: Scalar) -> bytes:
+    if value is None:
+        return b"\0"
+    try:
+        if column.dtype == "str" and isinstance(value, str):
+            text = value.encode()
+            return b"\1" + _LENGTH.pack(len(text)) + text
+        if column.dtype == "bool" and isinstance(value, bool):
+            return b"\1\1" if value else b"\1\0"
+        if column.dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
+            return b"\1" + _INT64.pack(value)
+        if column.dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+            return b"\1" + _FLOAT64.pack(value)
+    except (struct.error, UnicodeEncodeError, OverflowError) as error:
+        message = f"column {column.name!r} ({column.dtype}) cannot hold {value!r}: {error}"
+        raise InputError(message) from error
+    message = f"column {column.name!r} is {column.dtype}; {value!r} is {type(value).__name__}"
+    raise InputError(message)
+
+
+def decode_snapshots(columns: Sequence[Column], data: bytes | None) -> tuple[Snapshot, ...]:
+    """The snapshots of a batch field, newest first; `None` (no such field) gives none."""
+    if data is None:
+        return ()
+    if data[:1] != _SNAPSHOT_VERSION:
+        message = f"stored snapshot has format version {data[:1].hex()}, this release reads 01"
+        raise StateError(message)
+    out: list[Snapshot] = []
+    at = 1
+    try:
+        while at < len(data):
+            as_of_us, length = _SNAPSHOT.unpack_from(data, at)
+            at += _SNAPSHOT.size
+            out.append(Snapshot(as_of_us, _decode_values(columns, data[at : at + length], length)))
+            at += length
+    except (struct.error, IndexError, ValueError) as error:
+        names = [f"{column.name} {column.dtype}" for column in columns]
+        message = f"stored snapshot {data[:64].hex()} does not hold ({', '.join(names)})"
+        raise CodecError(message) from error
+    return tuple(out)
+
+
+def _decode_values(columns: Sequence[Column], payload: bytes, length: int) -> tuple[Scalar, ...]:
+    if len(payload) != length:
+        raise ValueError(length)
+    at = 0
+    values: list[Scalar] = []
+    for column in columns:
+        value, at = _decode_value(column.dtype, payload, at)
+        values.append(value)
+    if at != length:
+        raise ValueError(at)
+    return tuple(values)
+
+
+def _decode_value(dtype: str, payload: bytes, at: int) -> tuple[Scalar, int]:
+    present = payload[at]
+    at += 1
+    if present == 0:
+        return None, at
+    if present != 1:
+        raise ValueError(present)
+    if dtype == "bool":
+        return bool(payload[at]), at + 1
+    if dtype == "str":
+        length = _LENGTH.unpack_from(payload, at)[0]
+        end = at + 4 + length
+        if end > len(payload):
+            raise ValueError(end)
+        return payload[at + 4 : end].decode(), end
+    return (_INT64 if dtype == "int" else _FLOAT64).unpack_from(payload, at)[0], at + 8

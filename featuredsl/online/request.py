@@ -1,0 +1,81 @@
+"""One read of the online store without a connection: its commands, and the parsing of their replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from redis.exceptions import ResponseError
+
+from featuredsl.errors import CodecError
+from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ring, decode_snapshots
+from featuredsl.online.keys import KeyPart
+from featuredsl.online.layout import StoreLayout
+
+EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
+Command = tuple[str | bytes | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityState:
+    """What is stored for one entity of one group; `exists` is False when neither key is there."""
+
+    exists: bool
+    ring: Mapping[str, tuple[Tile, ...]]
+    lookups: Mapping[str, Rank]
+    batch: Mapping[str, tuple[Snapshot, ...]]
+
+
+class ReadRequest:
+    """The commands of one read and the parsing of their replies; knows no connection."""
+
+    def __init__(self, entities: Sequence[EntityRef]) -> None:
+        self._entities = entities
+        ring_keys = [layout.key(parts, "R") for layout, parts in entities if layout.ring]
+        self._hash_keys = [layout.key(parts, "X") for layout, parts in entities if layout.hash_fields]
+        hash_layouts = [layout for layout, _ in entities if layout.hash_fields]
+        self._mget: list[Command] = [("MGET", *ring_keys)] if ring_keys else []
+        self._hmgets: list[Command] = [
+            ("HMGET", key, *layout.hash_fields)
+            for key, layout in zip(self._hash_keys, hash_layouts, strict=True)
+        ]
+
+    @property
+    def commands(self) -> list[Command]:
+        """Commands of the one round trip, in the order in which `parse` wants the replies."""
+        return self._mget + self._hmgets
+
+    def parse(self, replies: Sequence[Any]) -> list[EntityState]:
+        """One state per entity, in the order of the request."""
+        rings: Iterator[Any] = iter(self._checked(replies[0], "MGET") if self._mget else ())
+        hashes = iter(replies[len(self._mget) :])
+        keys = iter(self._hash_keys)
+        states = []
+        for layout, _ in self._entities:
+            ring = next(rings) if layout.ring else None
+            values = self._checked(next(hashes), next(keys)) if layout.hash_fields else ()
+            states.append(_state(layout, ring, values))
+        return states
+
+    @staticmethod
+    def _checked(reply: Any, key: str) -> Any:
+        if isinstance(reply, ResponseError):
+            message = f"Redis refused to read {key}: {reply}"
+            raise CodecError(message) from reply
+        return reply
+
+
+def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | None]) -> EntityState:
+    lookups = {
+        item.name: decode_rank(item.columns, value)
+        for item, value in zip(layout.lookups, values, strict=False)
+        if value is not None
+    }
+    snapshots = values[len(layout.lookups) :]
+    batch = {
+        tier.name: decode_snapshots(tier.columns, value)
+        for tier, value in zip(layout.batch, snapshots, strict=False)
+    }
+    exists = ring is not None or any(value is not None for value in values)
+    return EntityState(exists, decode_ring(layout, ring), lookups, batch)
