@@ -1,0 +1,61 @@
+# Recipes; `./run RECIPE` works on a machine without just.
+export PATH := justfile_directory() / ".venv/bin:" + justfile_directory() / "build/boot/bin:" + env("PATH")
+
+packages := "featuredsl schemas monitors jobs serving localstack examples"
+
+[private]
+default:
+    @just --list --unsorted
+
+# Fetch and build everything: Python packages, jars, Redis, the sample data, the wheel
+setup:
+    @scripts/setup.sh
+
+# The whole loop on the Open Bandit sample
+demo *args: setup
+    @featuredsl demo {{ args }}
+
+# All checks and all tests
+test: setup lint types arch
+    @pytest tests
+
+# What CI runs
+ci: test
+
+# Tests without services: unit, property, golden, conformance
+unit *args: setup
+    @pytest tests --ignore tests/integration {{ args }}
+
+# Tests against real Kafka, Redis, Flink and Spark
+integration *args: setup
+    @pytest tests/integration {{ args }}
+
+# Style
+lint: setup
+    @ruff check .
+    @ruff format --check --quiet .
+
+# Types
+types: setup
+    @mypy
+
+# Import directions
+arch: setup
+    @lint-imports --no-cache
+
+# The wheel that the engines get; prints its path
+wheel: setup
+    @scripts/wheel.sh
+
+# One benchmark (quick or full)
+bench name mode="quick": setup
+    @python -m benchmarks {{ name }} {{ mode }}
+
+# Mend style where it can be done automatically
+fmt: setup
+    @ruff check --fix --quiet .
+    @ruff format --quiet .
+
+# Remove everything that was built (the stack must be down)
+clean:
+    @rm -rf build .venv .featuredsl .mypy_cache .ruff_cache .pytest_cache *.egg-info
