@@ -16,10 +16,11 @@ Value = int | float | str | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the current row."""
+    """A column of the current row; `table` qualifies it in a query of several."""
 
     name: str
     dtype: DType
+    table: str = ""
 
 
 @dataclass(frozen=True, slots=True)

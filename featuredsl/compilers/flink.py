@@ -1,0 +1,266 @@
+"""Plans to Flink SQL: one aggregation per (group, source, hop) into the ring, one per source into the hash.
+
+No watermark is needed to publish; it only tells what is too late. Text only: no engine is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from featuredsl.compilers.scalar import FLINK, floor_div, render
+from featuredsl.errors import UnsupportedError
+from featuredsl.online.layout import StoreLayout
+from featuredsl.plan import GroupPlan, LookupFeature
+from featuredsl.sources import EventSource
+from featuredsl.tiles import TileTier, longest_reach_us, stream_lookups, tile_tiers
+from featuredsl.windows import TIERS
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """Where a feature job reads and writes. `watermark_delay_ms` bounds the disorder that is expected."""
+
+    kafka: str
+    redis: str
+    prefix: str
+    group_id: str
+    watermark_delay_ms: int = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTarget:
+    """A group and the layout that its job fills."""
+
+    plan: GroupPlan
+    layout: StoreLayout
+
+
+def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str]:
+    """The statements of a feature job: functions, source tables, sinks, then the INSERTs, in order."""
+    sources: dict[str, EventSource] = {}
+    for target in targets:
+        _refuse_unsupported(target.plan)
+        for source in target.plan.sources:
+            if sources.setdefault(source.name, source) != source:
+                raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
+    ddl = [*FUNCTIONS, *(_source_table(source, config) for source in sources.values())]
+    inserts: list[str] = []
+    for source in sources.values():
+        keyed = [t.plan for t in targets if source in t.plan.sources]
+        ddl.append(_dead_letter_table(source, config))
+        inserts.append(_dead_letters(source, keyed, config))
+        ddl.append(_late_table(source, config))
+        inserts.append(_late_events(source, keyed))
+    for target in targets:
+        made = _group(target, config)
+        ddl += [table for table, _ in made]
+        inserts += [insert for _, insert in made]
+    return ddl + inserts
+
+
+FUNCTIONS = (
+    "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
+    "CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'",
+)
+
+
+def _refuse_unsupported(plan: GroupPlan) -> None:
+    for feature in plan.features:
+        if feature.freshness == "5m":
+            raise UnsupportedError(
+                f"flink: {plan.name}.{feature.name} ({feature.location}): tier 5m is not built yet; "
+                f"use one of {', '.join(name for name in TIERS if name != '5m')}"
+            )
+
+
+def _options(pairs: Iterable[tuple[str, str]]) -> str:
+    return ",\n  ".join(f"{FLINK.text(key)} = {FLINK.text(value)}" for key, value in pairs)
+
+
+def _table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]]) -> str:
+    body = ",\n  ".join(columns)
+    return f"CREATE TABLE {FLINK.ident(name)} (\n  {body}\n) WITH (\n  {_options(options)}\n)"
+
+
+def _source_table(source: EventSource, config: StreamConfig) -> str:
+    delay = f"INTERVAL '{config.watermark_delay_ms / 1000:.3f}' SECOND(6, 3)"
+    columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
+    columns += [
+        "`_ts` BIGINT",
+        "`_raw` STRING",
+        "`_heartbeat` BOOLEAN",
+        "`_reject` STRING",
+        "`_detail` STRING",
+        "`_payload` STRING",
+        "`_sha256` STRING",
+        "`_partition` INT METADATA FROM 'partition' VIRTUAL",
+        "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
+        "`_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3)",
+        f"WATERMARK FOR `_rt` AS `_rt` - {delay}",
+    ]
+    first, last = source.time_range or ("none", "none")
+    time_range = "none" if source.time_range is None else f"{first}/{last}"
+    return _table(
+        source.name,
+        columns,
+        (
+            ("connector", "kafka"),
+            ("topic", config.prefix + source.topic),
+            ("properties.bootstrap.servers", config.kafka),
+            ("properties.group.id", config.group_id),
+            ("properties.auto.offset.reset", "earliest"),
+            ("properties.isolation.level", "read_committed"),
+            ("scan.startup.mode", "group-offsets"),
+            ("format", "featuredsl-json"),
+            ("featuredsl-json.event-time", source.event_time),
+            ("featuredsl-json.time-unit", source.time_unit),
+            ("featuredsl-json.time-range", time_range),
+        ),
+    )
+
+
+def _kafka_sink(name: str, topic: str, columns: Sequence[str], config: StreamConfig) -> str:
+    options = (
+        ("connector", "kafka"),
+        ("topic", config.prefix + topic),
+        ("properties.bootstrap.servers", config.kafka),
+        ("format", "json"),
+    )
+    return _table(name, columns, options)
+
+
+def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
+    columns = (
+        "`topic` STRING", "`partition` INT", "`offset` BIGINT", "`ts` BIGINT", "`reason` STRING",
+        "`detail` STRING", "`payload` STRING", "`sha256` STRING",
+    )  # fmt: skip
+    return _kafka_sink(f"{source.name}__dlq", f"{source.topic}.dlq", columns, config)
+
+
+def _key_is_null(plan: GroupPlan) -> str:
+    return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name, _ in plan.entity)
+
+
+def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
+    """Rejected rows, and rows that lack the entity of a group (a null never matches a key)."""
+    topic = FLINK.text(config.prefix + source.topic)
+    no_key = " OR ".join(dict.fromkeys(f"({_key_is_null(plan)})" for plan in plans))
+    return (
+        f"INSERT INTO {FLINK.ident(source.name + '__dlq')}\n"
+        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,\n"
+        "  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))\n"
+        f"FROM {FLINK.ident(source.name)}\n"
+        f"WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ({no_key}))"
+    )
+
+
+def _late_table(source: EventSource, config: StreamConfig) -> str:
+    columns = ("`topic` STRING", "`partition` INT", "`offset` BIGINT", "`ts` BIGINT", "`event` STRING")
+    return _kafka_sink(f"{source.name}__late", f"{source.topic}.late", columns, config)
+
+
+def _lateness_us(plans: Iterable[GroupPlan]) -> int:
+    return max((longest_reach_us(plan) for plan in plans), default=0)
+
+
+def _is_late(plans: Iterable[GroupPlan]) -> str:
+    """Behind the watermark by more than the longest window and a hop: no query can see it any more."""
+    seconds = _lateness_us(plans) // 1_000_000
+    watermark = "CURRENT_WATERMARK(`_rt`)"
+    return f"({watermark} IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -{seconds}, {watermark}))"
+
+
+def _late_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
+    return (
+        f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
+        f"SELECT {FLINK.text(source.topic)}, `_partition`, `_offset`, `_ts` / 1000, `_raw`\n"
+        f"FROM {FLINK.ident(source.name)}\n"
+        f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND {_is_late(plans)}"
+    )
+
+
+def _usable(plan: GroupPlan) -> str:
+    return (
+        f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)}) "
+        f"AND NOT {_is_late([plan])}"
+    )
+
+
+def _key(plan: GroupPlan) -> str:
+    return f"fdsl_key({', '.join(FLINK.ident(name) for name, _ in plan.entity)})"
+
+
+def _group(target: GroupTarget, config: StreamConfig) -> list[tuple[str, str]]:
+    made = [_ring(target, tier, config) for tier in tile_tiers(target.plan)]
+    by_source: dict[str, list[LookupFeature]] = {}
+    for lookup in stream_lookups(target.plan):
+        by_source.setdefault(lookup.source, []).append(lookup)
+    return made + [_fields(target, name, lookups, config) for name, lookups in by_source.items()]
+
+
+def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[str, str]:
+    plan, layout = target.plan, target.layout
+    name = f"{plan.name}__{tier.name.replace('/', '__')}"
+    types = [f"`c{i}` {FLINK.type_name(p.dtype)}" for i, p in enumerate(tier.partials)]
+    columns = ["`k` STRING", "`tile` BIGINT", "`n` BIGINT", "`hwm` BIGINT", *types]
+    options = (
+        ("connector", "featuredsl-redis"),
+        ("mode", "ring"),
+        ("url", config.redis),
+        ("key-prefix", layout.key_prefix),
+        ("header", layout.header().hex()),
+        ("offset", str(layout.offset(tier.name))),
+        ("slots", str(tier.slots)),
+        ("slot-size", str(layout.slot_size(tier.name))),
+        ("total-size", str(layout.total_size)),
+        ("hop", str(tier.hop_us)),
+        ("expire-after", str(layout.expire_after_us)),
+    )
+    tile = floor_div("`_ts`", str(tier.hop_us), FLINK)
+    partials = [
+        f"{p.merge.upper()}({render(p.lift, FLINK)}) AS `c{i}`" for i, p in enumerate(tier.partials)
+    ]
+    selected = ",\n  ".join(["COUNT(*) AS `n`", "MAX(`_ts`) AS `hwm`", *partials])
+    insert = (
+        f"INSERT INTO {FLINK.ident(name)}\n"
+        f"SELECT {_key(plan)} AS `k`, {tile} AS `tile`,\n  {selected}\n"
+        f"FROM {FLINK.ident(tier.source)}\n"
+        f"WHERE {_usable(plan)}\n"
+        f"GROUP BY {_key(plan)}, {tile}"
+    )
+    return _table(name, [*columns, "PRIMARY KEY (`k`, `tile`) NOT ENFORCED"], options), insert
+
+
+def _rank(target: GroupTarget, lookup: LookupFeature) -> str:
+    sequence = target.plan.source(lookup.source).sequence
+    names = ([sequence] if sequence else []) + [name for name, _ in lookup.columns]
+    rank = f"fdsl_rank({', '.join(['`_ts`', *(FLINK.ident(name) for name in names)])})"
+    if lookup.where is None:
+        return f"MAX({rank})"
+    return f"MAX(CASE WHEN {render(lookup.where, FLINK)} THEN {rank} END)"
+
+
+def _fields(
+    target: GroupTarget, source: str, lookups: Sequence[LookupFeature], config: StreamConfig
+) -> tuple[str, str]:
+    plan, layout = target.plan, target.layout
+    name = f"{plan.name}__{source}__latest"
+    columns = ["`k` STRING", "`ts` BIGINT", *(f"`f{i}` STRING" for i in range(len(lookups)))]
+    options = (
+        ("connector", "featuredsl-redis"),
+        ("mode", "fields"),
+        ("url", config.redis),
+        ("key-prefix", layout.key_prefix),
+        ("fields", ";".join(f"l:{lookup.name}" for lookup in lookups)),
+        ("expire-after", str(layout.expire_after_us)),
+    )
+    ranks = ",\n  ".join(f"{_rank(target, lookup)} AS `f{i}`" for i, lookup in enumerate(lookups))
+    insert = (
+        f"INSERT INTO {FLINK.ident(name)}\n"
+        f"SELECT {_key(plan)} AS `k`, MAX(`_ts`) AS `ts`,\n  {ranks}\n"
+        f"FROM {FLINK.ident(source)}\n"
+        f"WHERE {_usable(plan)}\n"
+        f"GROUP BY {_key(plan)}"
+    )
+    return _table(name, [*columns, "PRIMARY KEY (`k`) NOT ENFORCED"], options), insert
