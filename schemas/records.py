@@ -46,7 +46,15 @@ PARSE_REASONS = (
     "out_of_range",
     "not_finite",
 )
-VALIDATE_REASONS = ("missing_field", "bad_type", "bad_time", "out_of_range", "empty", "too_large", "bad_value")
+VALIDATE_REASONS = (
+    "missing_field",
+    "bad_type",
+    "bad_time",
+    "out_of_range",
+    "empty",
+    "too_large",
+    "bad_value",
+)
 
 
 class RecordError(ValueError):
@@ -152,7 +160,8 @@ def _unit_hint(value: object) -> str:
     if not isinstance(value, int):
         return ""
     low, high = TIME_RANGE_US
-    fits = [name for name, factor in (("seconds", 1_000_000), ("microseconds", 1)) if low <= value * factor <= high]
+    units = (("seconds", 1_000_000), ("microseconds", 1))
+    fits = [name for name, factor in units if low <= value * factor <= high]
     return f"; it would fit as {fits[0]}" if fits else ""
 
 

@@ -45,3 +45,43 @@ class SlotLabel:
     chosen: str
     cost: float
     probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a policy did in one slot: the action, and the probability of it given the slots before."""
+
+    chosen: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Impression:
+    """A valid logged decision. `drop_probability` is the chance with which the log dropped such records."""
+
+    event_id: str
+    ts_us: int
+    request: DecisionRequest
+    shown: tuple[Shown, ...]
+    model: str | None = None
+    model_version: str | None = None
+    drop_probability: float = 0.0
+    activation_required: bool = False
+
+    @property
+    def weight(self) -> float:
+        """Importance weight that undoes the log's dropping: 1 / (1 - drop_probability)."""
+        return 1.0 / (1.0 - self.drop_probability)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A decision with its labels. `labels[i]` belongs to `request.slots[i]`; every shown slot has one."""
+
+    event_id: str
+    ts_us: int
+    request: DecisionRequest
+    labels: tuple[SlotLabel, ...]
+    weight: float = 1.0
+    model: str | None = None
+    model_version: str | None = None
