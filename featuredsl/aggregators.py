@@ -57,9 +57,7 @@ class Aggregator:
         """The aggregate of `arg` over the rows of `source` for which `where` is true."""
         if self.name != "count" and arg.dtype not in ("int", "float"):
             raise DefinitionError(f"{self.name}() takes a number, not {arg.dtype}")
-        partials = tuple(
-            Partial(source, _guard(where, lift), merge) for lift, merge in self.lifts(arg)
-        )
+        partials = tuple(Partial(source, _guard(where, lift), merge) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
 

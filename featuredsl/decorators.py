@@ -11,7 +11,7 @@ from types import FrameType, FunctionType
 from typing import Any, TypeVar
 
 from featuredsl.closures import closure_code
-from featuredsl.dtypes import DType, fits, from_annotation
+from featuredsl.dtypes import DType, allows_null, fits, from_annotation
 from featuredsl.errors import DefinitionError
 from featuredsl.fingerprint import fingerprint
 from featuredsl.nodes import Value
@@ -200,7 +200,12 @@ def _windowed(
     return [
         WindowFeature(
             f"{name}_{_suffix(spec)}" if several else name,
-            dtype, item.freshness, traced.aggregate, _window(spec), item.default, item.location,
+            dtype,
+            item.freshness,
+            traced.aggregate,
+            _window(spec),
+            item.default,
+            item.location,
         )  # fmt: skip
         for spec in item.windows
     ]
@@ -219,7 +224,9 @@ def _lookup(name: str, item: _Feature, traced: TracedLookup, declared: DType | N
         raise DefinitionError("a lookup takes no window; use ttl= to say how old a value may be")
     kind = traced.source.dtype(traced.column)
     if kind is None:
-        raise DefinitionError(unknown("column", traced.column, traced.source.name, traced.source.column_names))
+        raise DefinitionError(
+            unknown("column", traced.column, traced.source.name, traced.source.column_names)
+        )
     dtype = _result_type(kind, declared)
     _check_default(item.default, dtype)
     ttl_us = None if item.ttl is None else parse_duration(item.ttl)
@@ -242,12 +249,22 @@ def _on_demand(item: _OnDemand, features: Sequence[StoredFeature]) -> OnDemandFe
         parameters = tuple(inspect.signature(function).parameters)
         expected = (*item.inputs, *item.request)
         if set(parameters) != set(expected):
-            raise DefinitionError(f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}")
+            raise DefinitionError(
+                f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}"
+            )
         dtype = from_annotation(function.__annotations__.get("return"))
         if dtype is None:
             raise DefinitionError("needs a return type: int, float, str or bool, optionally '| None'")
+        nullable = frozenset(p for p in parameters if allows_null(function.__annotations__.get(p)))
         return OnDemandFeature(
-            function.__name__, dtype, item.inputs, request, function, closure_code(function), location
+            function.__name__,
+            dtype,
+            item.inputs,
+            request,
+            nullable,
+            function,
+            closure_code(function),
+            location,
         )
 
 
@@ -280,7 +297,9 @@ def _check_unique(plan: GroupPlan) -> None:
     seen: dict[str, Location] = {}
     for item in (*plan.features, *plan.on_demand):
         if item.name in seen:
-            raise DefinitionError(f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}")
+            raise DefinitionError(
+                f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}"
+            )
         seen[item.name] = item.location
 
 
@@ -292,7 +311,9 @@ def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSou
         if isinstance(annotation, str):
             value = names.get(annotation, function.__globals__.get(annotation))
         if not isinstance(value, EventSource):
-            known = tuple(k for k, v in {**function.__globals__, **names}.items() if isinstance(v, EventSource))
+            known = tuple(
+                k for k, v in {**function.__globals__, **names}.items() if isinstance(v, EventSource)
+            )
             raise DefinitionError(
                 f"parameter {parameter!r} must be annotated with an event source; sources here: "
                 f"{', '.join(known) or 'none'}"

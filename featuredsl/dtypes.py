@@ -26,6 +26,15 @@ def from_annotation(annotation: Any) -> DType | None:
     return _PYTHON.get(annotation)
 
 
+def allows_null(annotation: Any) -> bool:
+    """True for an annotation with `| None`."""
+    if isinstance(annotation, str):
+        return "None" in [part.strip() for part in annotation.split("|")] or annotation.startswith(
+            "Optional["
+        )
+    return type(None) in typing.get_args(annotation)
+
+
 def of_value(value: object) -> DType | None:
     """The logical type of a Python literal, or None."""
     return _PYTHON.get(type(value))

@@ -71,12 +71,16 @@ StoredFeature = WindowFeature | LookupFeature
 
 @dataclass(frozen=True, slots=True)
 class OnDemandFeature:
-    """A Python function of other features and of request inputs, computed when asked."""
+    """A Python function of other features and of request inputs, computed when asked.
+
+    A null for a parameter outside `nullable` gives null without calling the function.
+    """
 
     name: str
     dtype: DType
     inputs: tuple[str, ...]
     request: tuple[tuple[str, DType], ...]
+    nullable: frozenset[str]
     function: Callable[..., Any] = field(compare=False)
     code: str
     location: Location

@@ -1,4 +1,4 @@
-"""Where the services are: one value object, filled from options, environment, the local stack and defaults."""
+"""Where the services are: one value object from options, environment, the local stack and defaults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Settings:
 
     @classmethod
     def load(cls, **overrides: str | Path | None) -> Settings:
-        """Read the settings; an override of None counts as not given. Raises InputError on an unknown name."""
+        """Read the settings; an override of None is not given. Raises InputError on an unknown name."""
         names = {field.name for field in fields(cls)}
         if unknown := sorted(set(overrides) - names):
             msg = f"unknown setting {unknown[0]!r}; settings are {', '.join(sorted(names))}"

@@ -43,7 +43,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         _refuse_unsupported(target.plan)
         for source in target.plan.sources:
             if sources.setdefault(source.name, source) != source:
-                raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
+                raise UnsupportedError(
+                    f"flink: two groups of the bundle define source {source.name!r} differently"
+                )
     ddl = [*FUNCTIONS, *(_source_table(source, config) for source in sources.values())]
     inserts: list[str] = []
     for source in sources.values():
@@ -218,9 +220,7 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
         ("expire-after", str(layout.expire_after_us)),
     )
     tile = floor_div("`_ts`", str(tier.hop_us), FLINK)
-    partials = [
-        f"{p.merge.upper()}({render(p.lift, FLINK)}) AS `c{i}`" for i, p in enumerate(tier.partials)
-    ]
+    partials = [f"{p.merge.upper()}({render(p.lift, FLINK)}) AS `c{i}`" for i, p in enumerate(tier.partials)]
     selected = ",\n  ".join(["COUNT(*) AS `n`", "MAX(`_ts`) AS `hwm`", *partials])
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"

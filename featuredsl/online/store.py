@@ -26,6 +26,15 @@ from featuredsl.errors import DependencyError
 from featuredsl.online.codec import Scalar, Snapshot, encode_snapshot
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
+from featuredsl.online.meta import (
+    CURRENT_KEY,
+    MARKS_KEY,
+    META_COMMANDS,
+    StoreMeta,
+    mark_field,
+    parse_marks,
+    parse_meta,
+)
 from featuredsl.online.request import Command, EntityRef, EntityState, ReadRequest
 
 __all__ = [
@@ -37,7 +46,6 @@ __all__ = [
     "ReadRequest",
 ]
 
-CURRENT_KEY: Final = "featuredsl:current"
 _BATCH: Final = 200
 _CONNECTION_TROUBLE: Final = (RedisError, OSError, TimeoutError)
 
@@ -102,6 +110,20 @@ class OnlineStore:
     def set_current(self, group: str, version: str) -> None:
         """Moves the readers of a group to a store version."""
         self._command(("HSET", CURRENT_KEY, group, version))
+
+    def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> None:
+        """Records that a batch tier is complete as of a time; the newest and the one before it are kept.
+
+        An entity that has no snapshot as of a marked time had no event in its windows then.
+        """
+        name = mark_field(layout.group, layout.version, tier)
+        old = parse_marks(self._command(("HGET", MARKS_KEY, name)))
+        kept = sorted({*old, as_of_us}, reverse=True)[:2]
+        self._command(("HSET", MARKS_KEY, name, ",".join(map(str, kept))))
+
+    def meta(self) -> StoreMeta:
+        """The versions that readers follow and the completed batch times, in one round trip."""
+        return parse_meta([self._unwrapped(reply) for reply in self._round_trip(META_COMMANDS)])
 
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
@@ -177,6 +199,15 @@ class AsyncOnlineStore:
             message = f"Redis at {self._url} refused: {reply}"
             raise DependencyError(message) from reply
         return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
+
+    async def meta(self) -> StoreMeta:
+        """Like `OnlineStore.meta`."""
+        replies = await self._round_trip(META_COMMANDS)
+        for reply in replies:
+            if isinstance(reply, RedisError):
+                message = f"Redis at {self._url} refused: {reply}"
+                raise DependencyError(message) from reply
+        return parse_meta(replies)
 
     async def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""

@@ -1,0 +1,159 @@
+"""From what is stored for an entity to feature values with a status: pure, the time is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from featuredsl.aggregators import Merge, merge_values
+from featuredsl.evaluate import evaluate
+from featuredsl.nodes import Value
+from featuredsl.ondemand import compute
+from featuredsl.online.codec import Snapshot, Tile
+from featuredsl.online.request import EntityState
+from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.tiles import BATCH_TIERS, batch_features, rank_columns, tile_tiers
+from featuredsl.windows import TIERS
+
+NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
+DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
+ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureValue:
+    """A value, its status (contract of `get`), the time it is as of and its newest event's time, in us."""
+
+    value: Value
+    status: str
+    as_of_us: int | None
+    event_time_us: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    tier: str
+    index: int
+    merge: Merge
+
+
+class Finalizer:
+    """Computes the features of one group from stored state. Prepared once per plan."""
+
+    def __init__(self, plan: GroupPlan) -> None:
+        self.plan = plan
+        tiers = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan)}
+        self._places: dict[str, tuple[_Place, ...]] = {}
+        self._rank_at: dict[str, int] = {}
+        self._batch_at = {
+            tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS
+        }
+        for feature in plan.features:
+            if feature.freshness in BATCH_TIERS:
+                continue
+            if isinstance(feature, WindowFeature):
+                self._places[feature.name] = tuple(
+                    _Place(tier.name, tier.partials.index(partial), partial.merge)
+                    for partial in feature.aggregate.partials
+                    for tier in (tiers[partial.source, feature.window.hop_us],)
+                )
+            else:
+                names = [column.name for column in rank_columns(plan, feature)]
+                self._rank_at[feature.name] = len(names) - 1 - names[::-1].index(feature.column)
+
+    def values(
+        self,
+        state: EntityState,
+        at_us: int,
+        marks: Mapping[str, tuple[int, ...]],
+        request: Mapping[str, Value] | None = None,
+    ) -> dict[str, FeatureValue]:
+        """Every feature of the group as read at `at_us`; `marks` are the completed times of batch tiers."""
+        found = {f.name: self._stored(f, state, at_us, marks) for f in self.plan.features}
+        inputs: dict[str, Value] = {name: value.value for name, value in found.items()}
+        inputs |= request or {}
+        for feature in self.plan.on_demand:
+            found[feature.name] = _on_demand(feature, found, inputs, at_us)
+        return found
+
+    def _stored(
+        self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]
+    ) -> FeatureValue:
+        if feature.freshness in BATCH_TIERS:
+            return self._batch(feature, state, at_us, marks.get(feature.freshness, ()))
+        if isinstance(feature, WindowFeature):
+            return self._window(feature, state, at_us)
+        return self._lookup(feature, state, at_us)
+
+    def _window(self, feature: WindowFeature, state: EntityState, at_us: int) -> FeatureValue:
+        low, high = feature.window.bounds(at_us)
+        row: dict[str, Value] = {}
+        newest: int | None = None
+        for i, place in enumerate(self._places[feature.name]):
+            tiles = [t for t in state.ring[place.tier] if low <= t.index * feature.window.hop_us < high]
+            row[f"p{i}"] = merge_values(place.merge, [tile.values[place.index] for tile in tiles])
+            newest = _latest(newest, tiles)
+        value = evaluate(feature.aggregate.finalize, row)
+        as_of = at_us if newest is None or newest < at_us else newest + 1
+        return _with_status(feature, value, NOT_FOUND if not state.exists else OK, as_of, newest)
+
+    def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int) -> FeatureValue:
+        rank = state.lookups.get(feature.name)
+        if rank is None:
+            return _with_status(feature, None, NOT_FOUND if not state.exists else OK, at_us, None)
+        as_of = max(at_us, rank.event_time_us + 1)
+        if feature.ttl_us is not None and rank.event_time_us < at_us - feature.ttl_us:
+            return _with_status(feature, None, EXPIRED, as_of, rank.event_time_us)
+        return _with_status(feature, rank.values[self._rank_at[feature.name]], OK, as_of, rank.event_time_us)
+
+    def _batch(
+        self, feature: StoredFeature, state: EntityState, at_us: int, marks: tuple[int, ...]
+    ) -> FeatureValue:
+        asked = TIERS[feature.freshness].query_time(at_us)
+        as_of = max((mark for mark in marks if mark <= asked), default=None)
+        snapshots: tuple[Snapshot, ...] = state.batch.get(feature.freshness, ())
+        match = next((s for s in snapshots if s.as_of_us == as_of), None)
+        value = (
+            _empty(feature)
+            if match is None
+            else match.values[self._batch_at[feature.freshness][feature.name]]
+        )
+        status = STALE if as_of is None or as_of < asked else OK
+        return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
+
+
+def _latest(newest: int | None, tiles: list[Tile]) -> int | None:
+    waters = [tile.high_water_us for tile in tiles]
+    return max(waters if newest is None else [newest, *waters], default=None)
+
+
+def _empty(feature: StoredFeature) -> Value:
+    if isinstance(feature, LookupFeature):
+        return None
+    return evaluate(
+        feature.aggregate.finalize, {f"p{i}": None for i in range(len(feature.aggregate.partials))}
+    )
+
+
+def _with_status(
+    feature: StoredFeature, value: Value, status: str, as_of: int | None, event_time: int | None
+) -> FeatureValue:
+    if value is None and feature.default is not None:
+        value = float(feature.default) if feature.dtype == "float" else feature.default
+        status = DEFAULT if status == OK else status
+    if value is None and status == OK:
+        status = NULL
+    return FeatureValue(value, status, as_of, event_time)
+
+
+def _on_demand(
+    feature: OnDemandFeature, found: Mapping[str, FeatureValue], inputs: Mapping[str, Value], at_us: int
+) -> FeatureValue:
+    value = compute(feature, inputs)
+    used = [found[name] for name in feature.inputs]
+    worst = min((v.status for v in used if v.status in ORDER[:4]), key=ORDER.index, default=OK)
+    if worst == OK and value is None:
+        worst = NULL
+    times = [v.event_time_us for v in used if v.event_time_us is not None]
+    as_of = max((v.as_of_us for v in used if v.as_of_us is not None), default=at_us)
+    return FeatureValue(value, worst, as_of, max(times, default=None))

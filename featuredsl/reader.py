@@ -1,0 +1,133 @@
+"""Features of entities, read from the online store: blocking and asynchronous from one implementation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from featuredsl.errors import InputError
+from featuredsl.finalize import FeatureValue, Finalizer
+from featuredsl.nodes import Value
+from featuredsl.online.keys import KeyPart
+from featuredsl.online.layout import StoreLayout
+from featuredsl.online.meta import StoreMeta
+from featuredsl.online.request import EntityState
+from featuredsl.online.store import AsyncOnlineStore, OnlineStore
+from featuredsl.registry import Registry
+from featuredsl.tiles import store_layout
+
+META_TTL_S = 0.1
+
+Key = tuple[str, Sequence[KeyPart]]
+
+__all__ = ["AsyncFeatureReader", "FeatureReader", "FeatureValue", "Registry"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One request with what is needed to finish it."""
+
+    finalizer: Finalizer
+    layout: StoreLayout
+    key: Sequence[KeyPart]
+
+
+class _Prepared:
+    """What both readers share: plans, layouts by version, the cached store meta."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._finalizers = {name: Finalizer(plan) for name, plan in registry.groups.items()}
+        self._layouts: dict[tuple[str, str], StoreLayout] = {}
+        self._meta: StoreMeta | None = None
+        self._meta_until = 0.0
+
+    def fresh_meta(self) -> StoreMeta | None:
+        return self._meta if time.monotonic() < self._meta_until else None
+
+    def remember(self, meta: StoreMeta) -> StoreMeta:
+        self._meta, self._meta_until = meta, time.monotonic() + META_TTL_S
+        return meta
+
+    def asked(self, keys: Sequence[Key], meta: StoreMeta) -> list[_Asked]:
+        return [_Asked(self._finalizer(group), self._layout(group, meta), key) for group, key in keys]
+
+    def _finalizer(self, group: str) -> Finalizer:
+        if group not in self._finalizers:
+            self._registry.group(group)
+        return self._finalizers[group]
+
+    def _layout(self, group: str, meta: StoreMeta) -> StoreLayout:
+        version = meta.versions.get(group, self._registry.store_versions[group])
+        found = self._layouts.get((group, version))
+        if found is None:
+            found = store_layout(self._registry.group(group), version)
+            self._layouts[group, version] = found
+        return found
+
+    def finish(
+        self,
+        asked: Sequence[_Asked],
+        states: Sequence[EntityState],
+        meta: StoreMeta,
+        at_us: int,
+        request: Mapping[str, Value] | None,
+    ) -> list[dict[str, FeatureValue]]:
+        return [
+            one.finalizer.values(
+                state, at_us, meta.batch_marks(one.layout.group, one.layout.version), request
+            )
+            for one, state in zip(asked, states, strict=True)
+        ]
+
+
+class FeatureReader:
+    """Blocking reads: `get([(group, key), …], at_us)` in one round trip (a second one refreshes the meta)."""
+
+    def __init__(self, store: OnlineStore, registry: Registry) -> None:
+        self._store = store
+        self._prepared = _Prepared(registry)
+
+    def get(
+        self, keys: Sequence[Key], at_us: int, request: Mapping[str, Value] | None = None
+    ) -> list[dict[str, FeatureValue]]:
+        """Feature name to value for every (group, key parts), in that order, as of `at_us`.
+
+        Raises InputError for an unknown group or a key of the wrong type, DependencyError without Redis.
+        """
+        meta = self._prepared.fresh_meta() or self._prepared.remember(self._store.meta())
+        asked = self._prepared.asked(keys, meta)
+        states = self._store.read([(one.layout, one.key) for one in asked])
+        return self._prepared.finish(asked, states, meta, at_us, request)
+
+
+class AsyncFeatureReader:
+    """Asynchronous reads with the same meaning as `FeatureReader`."""
+
+    def __init__(self, store: AsyncOnlineStore, registry: Registry) -> None:
+        self._store = store
+        self._prepared = _Prepared(registry)
+
+    async def get(
+        self, keys: Sequence[Key], at_us: int, request: Mapping[str, Value] | None = None
+    ) -> list[dict[str, FeatureValue]]:
+        """Like `FeatureReader.get`."""
+        meta = self._prepared.fresh_meta() or self._prepared.remember(await self._store.meta())
+        asked = self._prepared.asked(keys, meta)
+        states = await self._store.read([(one.layout, one.key) for one in asked])
+        return self._prepared.finish(asked, states, meta, at_us, request)
+
+
+def typed_key(registry: Registry, group: str, parts: Sequence[object]) -> tuple[KeyPart, ...]:
+    """Key parts checked against the entity's types: "1001" is no key of an int entity."""
+    entity = registry.group(group).entity
+    if len(parts) != len(entity):
+        names = ", ".join(name for name, _ in entity)
+        raise InputError(f"group {group!r} is keyed by ({names}); got {len(parts)} part(s)")
+    checked: list[KeyPart] = []
+    for (name, dtype), part in zip(entity, parts, strict=True):
+        if type(part).__name__ != dtype:
+            raise InputError(f"group {group!r}: key part {name!r} is {dtype}, got {part!r}")
+        checked.append(part)  # type: ignore[arg-type]
+    return tuple(checked)
