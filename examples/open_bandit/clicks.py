@@ -2,7 +2,7 @@
 
 A click follows its impression after a log-normal delay (median 40 s, sigma 1), cut at 20 minutes, well
 inside the attribution window. One click in fifty comes after the window instead: those must end as counted
-late clicks and not as labels. None of them is among the last hours, so nothing is dated after the replay's end.
+late clicks and not as labels; none of those is among the last hours, so nothing is dated in the future.
 Every draw depends on (seed, event id) alone.
 """
 

@@ -1,7 +1,7 @@
 """The injected shift: from the sixth day on, users look different **and** behave differently.
 
 This is the one thing in the demo that is not in the data set, and it is announced as injected wherever it is
-printed. The logged choices and propensities stay as they are; only what a user does with a shown item changes,
+printed. Logged choices and propensities stay as they are; only what a user does with a shown item changes,
 so the log stays a valid bandit log: an item is clicked with a probability that depends on context and item.
 
 Every draw depends on (seed, event id) alone: the same seed gives the same shift in any order of processing.

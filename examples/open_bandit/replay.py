@@ -1,0 +1,143 @@
+"""Replays the week: asks the service for every decision, and sends what the log says happened.
+
+Everything goes out in event-time order, although several requests are in flight: answers are taken in the
+order of the questions. A click is sent when the replay has reached the click's own time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from examples.open_bandit import events
+from examples.open_bandit.client import ServiceClient
+from examples.open_bandit.dataset import Decision
+from examples.open_bandit.sender import Sender
+from examples.open_bandit.timeline import CATALOG_LEAD_US, SECOND_US, Timeline
+from featuredsl.errors import DependencyError
+from schemas import topics
+
+DENSE = (topics.IMPRESSIONS, topics.EXPOSURES, topics.AUCTIONS)
+SPARSE = (topics.CLICKS, topics.ACTIVATIONS, topics.CATALOG)
+TOPICS = (*DENSE, *SPARSE, topics.PREDICTIONS)
+BREAKABLE = (*DENSE, topics.CLICKS, topics.CATALOG, topics.PREDICTIONS)
+BEAT_EVERY_US = 300 * SECOND_US
+Progress = Callable[[int], None]
+
+
+@dataclass(slots=True)
+class ReplayCounts:
+    """What happened so far; `versions` counts answers by the model version that gave them."""
+
+    decisions: int = 0
+    clicks: int = 0
+    late_clicks: int = 0
+    failures: int = 0
+    degraded: int = 0
+    versions: dict[str, int] = field(default_factory=dict)
+
+
+class Replay:
+    """A position in the timeline that only moves forward."""
+
+    def __init__(
+        self, timeline: Timeline, sender: Sender, client: ServiceClient, *, concurrency: int = 8
+    ) -> None:
+        self._timeline = timeline
+        self._sender = sender
+        self._client = client
+        self._concurrency = concurrency
+        self._ids = [item.action_id for item in timeline.items]
+        self._candidates = [{"action_id": name} for name in self._ids]
+        self._next_decision = 0
+        self._next_click = 0
+        self._last_beat_us = 0
+        self.counts = ReplayCounts()
+
+    def send_catalog(self) -> None:
+        """Send all items, dated just before the first decision."""
+        ts_us = self._timeline.first_us - CATALOG_LEAD_US
+        for item in self._timeline.items:
+            self._sender.send(topics.CATALOG, events.catalog(item, ts_us))
+        self._sender.beat([topics.CATALOG], ts_us)
+        self._sender.flush()
+
+    def send_broken_lines(self) -> None:
+        """One torn record on every topic that a job reads."""
+        sample = events.decide_request(self._timeline.decisions[0], self._ids)
+        for name in BREAKABLE:
+            self._sender.send_broken(name, sample)
+
+    async def advance(self, until_us: int, progress: Progress | None = None) -> None:
+        """Replay all decisions and clicks before `until_us`; returns when Kafka has them."""
+        pending: deque[tuple[Decision, asyncio.Task[dict[str, Any]]]] = deque()
+        decisions = self._timeline.decisions
+        try:
+            while self._next_decision < len(decisions) and decisions[self._next_decision].ts_us < until_us:
+                if len(pending) >= self._concurrency:
+                    await self._finish(*pending.popleft(), progress)
+                decision = decisions[self._next_decision]
+                pending.append((decision, asyncio.create_task(self._ask(decision))))
+                self._next_decision += 1
+            while pending:
+                await self._finish(*pending.popleft(), progress)
+        finally:
+            for _, task in pending:
+                task.cancel()
+        self._send_clicks(until_us)
+        self._sender.flush()
+
+    def beat(self, ts_us: int) -> None:
+        """Tell every topic that all events before `ts_us` have been sent."""
+        self._sender.beat(TOPICS, ts_us)
+        self._sender.flush()
+
+    async def _ask(self, decision: Decision) -> dict[str, Any]:
+        """The service's answer; an empty one, counted as a failure, when it did not answer."""
+        payload = orjson.dumps(events.decide_request(decision, self._ids))
+        try:
+            reply = await self._client.post("/v1/decide", payload)
+        except DependencyError:
+            self.counts.failures += 1
+            return {}
+        if reply.status != 200:
+            self.counts.failures += 1
+            return {}
+        answer: dict[str, Any] = orjson.loads(reply.body)
+        return answer
+
+    async def _finish(
+        self, decision: Decision, task: asyncio.Task[dict[str, Any]], progress: Progress | None
+    ) -> None:
+        answer = await task
+        self._send_clicks(decision.ts_us)
+        if decision.ts_us - self._last_beat_us >= BEAT_EVERY_US:
+            self._sender.beat(SPARSE, decision.ts_us)
+            self._last_beat_us = decision.ts_us
+        features = answer.get("features", {})
+        self._sender.send(topics.IMPRESSIONS, events.impression(decision, self._candidates, features))
+        self._sender.send(topics.EXPOSURES, events.exposure(decision))
+        self._sender.send(topics.AUCTIONS, events.auction(decision))
+        self._count(answer)
+        if progress is not None:
+            progress(self.counts.decisions)
+
+    def _send_clicks(self, until_us: int) -> None:
+        clicks = self._timeline.clicks
+        while self._next_click < len(clicks) and clicks[self._next_click].ts_us < until_us:
+            click = clicks[self._next_click]
+            self._sender.send(topics.CLICKS, events.click(click))
+            self._next_click += 1
+            self.counts.clicks += 1
+            self.counts.late_clicks += click.late
+
+    def _count(self, answer: dict[str, Any]) -> None:
+        self.counts.decisions += 1
+        version = str(answer.get("model_version"))
+        self.counts.versions[version] = self.counts.versions.get(version, 0) + 1
+        self.counts.degraded += any(flag != "no_model" for flag in answer.get("fallback", ()))
