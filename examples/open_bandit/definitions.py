@@ -1,7 +1,7 @@
 """The feature groups of the demo: how segments of users and items are shown and clicked.
 
 The same definitions run as a Flink job (realtime), as a Spark job (hourly and daily) and in training sets.
-Try `featuredsl explain examples/open_bandit/features.py`.
+Try `featuredsl explain examples/open_bandit/definitions.py`.
 """
 
 from __future__ import annotations
