@@ -5,7 +5,9 @@ Outcome of one feature of one read, the first that applies:
 - `match`: equal (integers, strings and booleans exactly; floats to 1e-9 relative)
 - `ahead`: the read saw events at or after its time (a read in the past, or clock skew)
 - `lagging`: the value was computed for an earlier time than the tier promises, or is marked STALE
-- `missing`: no value online, one offline · `extra`: one online, none offline · `mismatch`: two values that differ
+- `missing`: no value online, one offline
+- `extra`: one online, none offline
+- `mismatch`: two values that differ
 
 `ahead` and `lagging` are shown apart; the other three are wrong.
 """
@@ -108,9 +110,9 @@ class ParityReport:
     @property
     def totals(self) -> dict[str, int]:
         """Sums over all features."""
-        sums = {outcome: sum(f.counts[outcome] for f in self.features) for outcome in OUTCOMES}
+        sums: dict[str, int] = {o: sum(f.counts[o] for f in self.features) for o in OUTCOMES}
         values = sum(sums.values())
-        return {"reads": self.reads, "values": values, "non_trivial": self._non_trivial, **sums}
+        return {"reads": self.reads, "values": values, "non_trivial": self._non_trivial} | sums
 
     @property
     def _non_trivial(self) -> int:
@@ -278,10 +280,11 @@ def _time(value: str | int | None) -> int | None:
 
 def _feature_json(feature: FeatureParity) -> dict[str, Any]:
     first = feature.first_divergence
+    counts: dict[str, int] = {outcome: feature.counts[outcome] for outcome in OUTCOMES}
     return {
         "group": feature.group,
         "feature": feature.feature,
-        **feature.counts,
+        **counts,
         "compared": feature.compared,
         "wrong_rate": feature.wrong_rate,
         "non_trivial": feature.non_trivial,

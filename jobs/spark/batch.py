@@ -1,0 +1,155 @@
+"""One batch run: land the new records of every source, then materialise every group as of a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from featuredsl.online.store import OnlineStore
+from featuredsl.plan import GroupPlan
+from featuredsl.registry import Registry
+from featuredsl.settings import Settings
+from featuredsl.sources import EventSource
+from featuredsl.tiles import store_layout
+from featuredsl.times import format_time
+from jobs.kafka import end_offsets
+from jobs.spark.landing import Batch, History, land, read_history
+from jobs.spark.materialise import STORE_TIMEOUT_S, Materialised, Target, materialise
+from jobs.spark.point_in_time import register
+
+PARALLEL_JOBS = 2
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchJob:
+    """What a run works on: addresses and folders, the groups, the topic prefix."""
+
+    settings: Settings
+    plans: tuple[GroupPlan, ...]
+    store_versions: Mapping[str, str]
+
+    @classmethod
+    def of(cls, settings: Settings, registry: Registry, groups: Iterable[str] = ()) -> BatchJob:
+        """The applied groups, or those of the given names. Raises InputError for an unknown one."""
+        names = tuple(dict.fromkeys(groups)) or tuple(sorted(registry.groups))
+        return cls(settings, tuple(registry.group(name) for name in names), registry.store_versions)
+
+    @property
+    def sources(self) -> dict[str, EventSource]:
+        """Every source of the groups by name."""
+        return {source.name: source for plan in self.plans for source in plan.sources}
+
+    @property
+    def copies(self) -> Path:
+        """Where the Parquet copies of the values go."""
+        return self.settings.home / "materialised"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRun:
+    """What one run did."""
+
+    at_us: int
+    landed: Mapping[str, Batch]
+    materialised: tuple[Materialised, ...]
+    seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        """The summary of `featuredsl run batch --json`."""
+        return {
+            "at": format_time(self.at_us),
+            "sources": {name: _landed_json(batch) for name, batch in self.landed.items()},
+            "groups": [_materialised_json(done) for done in self.materialised],
+            "seconds": round(self.seconds, 3),
+        }
+
+
+def run_batch(spark: SparkSession, job: BatchJob, at_us: int, progress: Progress) -> BatchRun:
+    """Land, then publish the hourly and daily values as of `at_us`. Safe to repeat."""
+    started = time.monotonic()
+    landed = land_sources(spark, job, progress)
+    targets = _targets(job)
+    progress(f"materialising {len(targets)} groups as of {format_time(at_us)}")
+    with ThreadPoolExecutor(PARALLEL_JOBS) as pool:
+        done = list(pool.map(lambda target: materialise(spark, target, at_us), targets))
+    flat = tuple(one for group in done for one in group)
+    return BatchRun(at_us, landed, flat, time.monotonic() - started)
+
+
+def land_sources(spark: SparkSession, job: BatchJob, progress: Progress) -> dict[str, Batch]:
+    """Land what is new on the topic of every source and register the whole history as views."""
+    bootstrap = job.settings.require("kafka")
+    sources = job.sources
+    topics = {name: job.settings.prefix + source.topic for name, source in sources.items()}
+    ends = end_offsets(bootstrap, topics.values())
+
+    def one(name: str) -> Batch:
+        topic = topics[name]
+        mine = {partition: end for (of, partition), end in ends.items() if of == topic}
+        return land(spark, bootstrap, sources[name], History(job.settings.home, topic), mine)
+
+    progress(f"landing {', '.join(topics.values())}")
+    with ThreadPoolExecutor(PARALLEL_JOBS) as pool:
+        landed = dict(zip(sources, pool.map(one, sources), strict=True))
+    register_history(spark, job)
+    return landed
+
+
+def register_history(spark: SparkSession, job: BatchJob) -> None:
+    """Register everything that is landed of every source, without landing more."""
+    home, prefix = job.settings.home, job.settings.prefix
+    register(
+        {
+            name: read_history(spark, History(home, prefix + source.topic), source)
+            for name, source in job.sources.items()
+        }
+    )
+
+
+def _targets(job: BatchJob) -> list[Target]:
+    redis = job.settings.require("redis")
+    with OnlineStore(redis, STORE_TIMEOUT_S) as store:
+        current = store.current([plan.name for plan in job.plans])
+    return [_target(job, plan, {**job.store_versions, **current}[plan.name], redis) for plan in job.plans]
+
+
+def _target(job: BatchJob, plan: GroupPlan, version: str, redis: str) -> Target:
+    return Target(plan, store_layout(plan, version), redis, job.copies)
+
+
+def totals(runs: Sequence[BatchRun]) -> dict[str, int]:
+    """Rows landed, rejected and entities written over several runs."""
+    batches = [batch for run in runs for batch in run.landed.values()]
+    return {
+        "landed": sum(batch.rows for batch in batches),
+        "rejected": sum(sum(batch.rejected.values()) for batch in batches),
+        "entities": sum(done.entities for run in runs for done in run.materialised),
+    }
+
+
+def _landed_json(batch: Batch) -> dict[str, Any]:
+    return {
+        "topic": batch.topic,
+        "landed": batch.rows,
+        "heartbeats": batch.heartbeats,
+        "rejected": sum(batch.rejected.values()),
+        "reasons": batch.rejected,
+    }
+
+
+def _materialised_json(done: Materialised) -> dict[str, Any]:
+    return {
+        "group": done.group,
+        "tier": done.tier,
+        "as_of": format_time(done.as_of_us),
+        "entities": done.entities,
+        "older": done.older,
+        "wrong_type": done.wrong,
+    }

@@ -1,0 +1,260 @@
+"""Kafka to Parquet history: bounded, idempotent batches of the rows of a source.
+
+Layout under `<home>/history/<topic>/`: `data/<offset ranges>/event_date=YYYY-MM-DD/*.parquet`, and
+`manifests/<offset ranges>.json`, written last. Only what a manifest names is history, so a batch is there
+completely or not at all; the offset ranges are in the path, so repeating a batch replaces it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from featuredsl.errors import DependencyError, InputError, StateError
+from featuredsl.sources import EventSource
+from jobs.spark.decode import REASONS, decode_all
+from jobs.spark.point_in_time import ARROW_TYPES, SPARK_TYPES
+
+MANIFEST_VERSION = 1
+EARLIEST = -2
+MAX_NAME = 200
+_POSITION = T.StructType(
+    [
+        T.StructField("_partition", T.IntegerType()),
+        T.StructField("_offset", T.LongType()),
+        T.StructField("_kafka_ts", T.LongType()),
+        T.StructField("ts_us", T.LongType()),
+    ]
+)
+_OUTCOME = T.StructType(
+    [T.StructField("_reject", T.StringType()), T.StructField("_heartbeat", T.BooleanType())]
+)
+Ranges = Mapping[int, tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One landed batch: half-open offset ranges by partition, and what the records turned out to be."""
+
+    topic: str
+    ranges: dict[str, tuple[int, int]]
+    rows: int
+    heartbeats: int
+    rejected: dict[str, int] = field(default_factory=dict)
+    version: int = MANIFEST_VERSION
+
+    @property
+    def name(self) -> str:
+        """The file-system name, for example `0.0-120_1.0-98`."""
+        return _batch_name({int(p): span for p, span in self.ranges.items()})
+
+
+class History:
+    """The landed batches of one topic."""
+
+    def __init__(self, home: Path, topic: str) -> None:
+        self.topic = topic
+        self.root = home / "history" / topic
+        self.data = self.root / "data"
+        self.manifests = self.root / "manifests"
+
+    def batches(self) -> list[Batch]:
+        """Every landed batch, in the order of the offsets. Raises StateError for an unknown manifest."""
+        found = [_read_manifest(path) for path in self.manifests.glob("*.json")]
+        return sorted(found, key=lambda batch: sum(end for _, end in batch.ranges.values()))
+
+    def landed(self) -> dict[int, int]:
+        """The offset after the last landed record, by partition."""
+        ends: dict[int, int] = {}
+        for batch in self.batches():
+            for partition, (_, end) in batch.ranges.items():
+                ends[int(partition)] = max(end, ends.get(int(partition), 0))
+        return ends
+
+    def pending(self, end_offsets: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+        """What is on the topic and not landed. Raises StateError when the topic has shrunk."""
+        landed = self.landed()
+        shrunk = sorted(p for p, end in landed.items() if end > end_offsets.get(p, 0))
+        if shrunk:
+            msg = (
+                f"topic {self.topic!r} partition {shrunk[0]} ends at {end_offsets.get(shrunk[0], 0)}, but "
+                f"{landed[shrunk[0]]} records of it are landed in {self.root}: it was recreated; "
+                "use another topic prefix or move that folder away"
+            )
+            raise StateError(msg)
+        begins = {p: (landed.get(p, 0), end) for p, end in sorted(end_offsets.items())}
+        return {p: span for p, span in begins.items() if span[0] < span[1]}
+
+    def paths(self) -> list[str]:
+        """The Parquet folders of all landed batches that hold rows."""
+        return [str(self.data / batch.name) for batch in self.batches() if batch.rows]
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        """Only one writer at a time; leftovers of a writer that died are removed on entry."""
+        self.manifests.mkdir(parents=True, exist_ok=True)
+        self.data.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                msg = f"another batch run is landing {self.topic!r} in {self.root}; wait for it and retry"
+                raise DependencyError(msg) from error
+            kept = {batch.name for batch in self.batches()}
+            for path in self.data.iterdir():
+                if path.name not in kept:
+                    shutil.rmtree(path)
+            yield
+
+    def commit(self, batch: Batch, staging: Path) -> None:
+        """Make a written batch part of the history: rename the data, then write the manifest."""
+        if staging.exists():
+            staging.replace(self.data / batch.name)
+        path = self.manifests / f"{batch.name}.json"
+        temporary = path.with_suffix(".tmp")
+        with temporary.open("w", encoding="utf-8") as file:
+            json.dump(asdict(batch), file, sort_keys=True)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+
+
+def land(
+    spark: SparkSession, bootstrap: str, source: EventSource, history: History, ends: Mapping[int, int]
+) -> Batch:
+    """Append what the topic holds beyond the landed offsets, up to `ends` (offset by partition).
+
+    Returns the batch; its `ranges` are empty when there was nothing new. Rejected records are counted by
+    reason and heartbeats are counted; neither is written.
+    """
+    with history.exclusive():
+        ranges = history.pending(ends)
+        if not ranges:
+            return Batch(history.topic, {}, 0, 0)
+        raw = read_topic(spark, bootstrap, history.topic, ranges)
+        return land_records(raw, source, history, ranges)
+
+
+def land_records(raw: DataFrame, source: EventSource, history: History, ranges: Ranges) -> Batch:
+    """Decode `raw` (partition, offset, kafka_ts, value), write the rows and commit the batch."""
+    observation = Observation("landing")
+    decoded = raw.mapInArrow(_decoder(source), decoded_schema(source))
+    counted = decoded.observe(observation, *_counters())
+    rows = counted.where("_reject IS NULL AND NOT _heartbeat").drop("_reject", "_heartbeat")
+    dated = rows.withColumn("event_date", F.expr("date_format(timestamp_micros(ts_us), 'yyyy-MM-dd')"))
+    staging = history.data / f"{_batch_name(ranges)}.staging"
+    dated.write.mode("overwrite").partitionBy("event_date").parquet(str(staging))
+    counts: dict[str, int] = observation.get
+    batch = Batch(
+        topic=history.topic,
+        ranges={str(p): span for p, span in ranges.items()},
+        rows=counts["rows"],
+        heartbeats=counts["heartbeats"],
+        rejected={reason: counts[reason] for reason in REASONS if counts[reason]},
+    )
+    history.commit(batch, staging)
+    return batch
+
+
+def read_topic(spark: SparkSession, bootstrap: str, topic: str, ranges: Ranges) -> DataFrame:
+    """The committed records of the offset ranges: partition, offset, kafka_ts (ms), value."""
+    starts = {str(p): begin or EARLIEST for p, (begin, _) in ranges.items()}
+    stops = {str(p): end for p, (_, end) in ranges.items()}
+    frame = (
+        spark.read.format("kafka")
+        .option("kafka.bootstrap.servers", bootstrap)
+        .option("kafka.isolation.level", "read_committed")
+        .option("assign", json.dumps({topic: sorted(int(p) for p in ranges)}))
+        .option("startingOffsets", json.dumps({topic: starts}))
+        .option("endingOffsets", json.dumps({topic: stops}))
+        .option("failOnDataLoss", "true")
+        .load()
+    )
+    return frame.select("partition", "offset", F.expr("unix_millis(timestamp)").alias("kafka_ts"), "value")
+
+
+def read_history(spark: SparkSession, history: History, source: EventSource) -> DataFrame:
+    """All landed rows: the source's columns, `_partition`, `_offset`, `_kafka_ts`, `ts_us`, `arrival_us`.
+
+    `arrival_us` is null: the source declares no arrival time.
+    """
+    schema = rows_schema(source)
+    paths = history.paths()
+    reader = spark.read.schema(schema).option("recursiveFileLookup", "true")
+    frame = reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
+    return frame.withColumn("arrival_us", F.lit(None).cast("bigint"))
+
+
+def rows_schema(source: EventSource) -> T.StructType:
+    """The columns of a landed row. Raises InputError for a column whose name is taken."""
+    taken = {"arrival_us", "event_date", *(_POSITION.names), *(_OUTCOME.names)}
+    clash = sorted(taken & set(source.column_names))
+    if clash:
+        msg = f"source {source.name!r}: the column name {clash[0]!r} is reserved; rename it"
+        raise InputError(msg)
+    return T.StructType([*(T.StructField(n, SPARK_TYPES[d]) for n, d in source.columns), *_POSITION.fields])
+
+
+def decoded_schema(source: EventSource) -> T.StructType:
+    """A landed row with what became of it."""
+    return T.StructType([*rows_schema(source).fields, *_OUTCOME.fields])
+
+
+def _decoder(source: EventSource) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield decode_batch(source, batch)
+
+    return run
+
+
+def decode_batch(source: EventSource, batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Arrow in, Arrow out: the columns of `decoded_schema`."""
+    decoded = decode_all(source, batch.column("value").to_pylist())
+    columns = {
+        name: pa.array([row.values[i] for row in decoded], ARROW_TYPES[dtype])
+        for i, (name, dtype) in enumerate(source.columns)
+    }
+    columns |= {
+        "_partition": batch.column("partition"),
+        "_offset": batch.column("offset"),
+        "_kafka_ts": batch.column("kafka_ts"),
+        "ts_us": pa.array([row.ts_us for row in decoded], pa.int64()),
+        "_reject": pa.array([row.reject for row in decoded], pa.string()),
+        "_heartbeat": pa.array([row.heartbeat for row in decoded], pa.bool_()),
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _counters() -> list[Column]:
+    counters = [
+        F.expr("count_if(_reject IS NULL AND NOT _heartbeat)").alias("rows"),
+        F.expr("count_if(_heartbeat)").alias("heartbeats"),
+    ]
+    return counters + [F.expr(f"count_if(_reject = '{reason}')").alias(reason) for reason in REASONS]
+
+
+def _batch_name(ranges: Ranges) -> str:
+    name = "_".join(f"{p}.{begin}-{end}" for p, (begin, end) in sorted(ranges.items()))
+    return name if len(name) <= MAX_NAME else hashlib.sha256(name.encode()).hexdigest()
+
+
+def _read_manifest(path: Path) -> Batch:
+    values = json.loads(path.read_text(encoding="utf-8"))
+    if values.get("version") != MANIFEST_VERSION:
+        msg = f"{path} has manifest version {values.get('version')!r}; this release reads {MANIFEST_VERSION}"
+        raise StateError(msg)
+    values["ranges"] = {p: (begin, end) for p, (begin, end) in values["ranges"].items()}
+    return Batch(**values)

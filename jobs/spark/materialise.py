@@ -1,0 +1,177 @@
+"""Hourly and daily tiers: values of every entity as of q = floor(t - delay, period), to Parquet and Redis.
+
+Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole, the store overwrites the
+snapshot of the same as-of time, and the tier is marked complete last. An entity without events in the
+windows of a tier is not written; readers of a completed as-of time take its values as those of no event.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from featuredsl.compilers.scalar import SPARK
+from featuredsl.online.layout import StoreLayout
+from featuredsl.online.store import OnlineStore
+from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.tiles import BATCH_TIERS, batch_features
+from featuredsl.windows import TIERS
+from jobs.spark.point_in_time import group_values
+
+STORE_TIMEOUT_S = 10.0
+WRITTEN_SCHEMA = "tier string, written bigint, older bigint, wrong bigint"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where the values of a group go: its layout in the store, the store's address, the folder of copies."""
+
+    plan: GroupPlan
+    layout: StoreLayout
+    redis: str
+    copies: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Materialised:
+    """What one tier of a group became: entities written, refused as older, keys that hold something else."""
+
+    group: str
+    tier: str
+    as_of_us: int
+    entities: int
+    older: int
+    wrong: int
+
+
+@dataclass(frozen=True, slots=True)
+class _TierWrite:
+    name: str
+    as_of_us: int
+    columns: tuple[str, ...]
+
+
+def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materialised]:
+    """Compute the batch tiers of a group as of `at_us` from the registered sources, and publish them."""
+    plan = target.plan
+    tiers = [tier for tier in BATCH_TIERS if batch_features(plan, tier)]
+    if not tiers:
+        return []
+    features = [feature for tier in tiers for feature in batch_features(plan, tier)]
+    labels = _labels(spark, plan, features, at_us)
+    values = group_values(spark, plan, labels, [feature.name for feature in features])
+    frame = labels.join(values, "label_id").persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        writes = [_tier_write(plan, tier, at_us) for tier in tiers]
+        for write in writes:
+            _copy(frame, target, write)
+        return _publish(frame, target, writes)
+    finally:
+        frame.unpersist()
+
+
+def entities_since(plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> int | None:
+    """The earliest event time that can matter to the features at `at_us`; None when all of the past can."""
+    starts = []
+    for feature in features:
+        q = feature.tier.query_time(at_us)
+        reach = feature.window.reach_us if isinstance(feature, WindowFeature) else feature.ttl_us
+        if reach is None:
+            return None
+        starts.append(q - reach)
+    return min(starts)
+
+
+def entities_sql(plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> str:
+    """Distinct entities with an event that can matter at `at_us`."""
+    since = entities_since(plan, features, at_us)
+    before = max(feature.tier.query_time(at_us) for feature in features)
+    keys = ", ".join(SPARK.ident(name) for name, _ in plan.entity)
+    present = " AND ".join(f"{SPARK.ident(name)} IS NOT NULL" for name, _ in plan.entity)
+    span = f"ts_us < {before}" if since is None else f"ts_us < {before} AND ts_us >= {since}"
+    return " UNION ".join(
+        f"SELECT {keys} FROM {SPARK.ident(source.name)} WHERE {present} AND {span}" for source in plan.sources
+    )
+
+
+def _labels(spark: SparkSession, plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> DataFrame:
+    """One label per entity; checkpointed, because the ids must be the same each time they are read."""
+    entities = spark.sql(entities_sql(plan, features, at_us)).distinct()
+    numbered = entities.withColumn("label_id", F.monotonically_increasing_id())
+    return numbered.withColumn("ts_us", F.lit(at_us).cast("bigint")).localCheckpoint(eager=True)
+
+
+def _tier_write(plan: GroupPlan, tier: str, at_us: int) -> _TierWrite:
+    columns = tuple(f"{plan.name}__{feature.name}" for feature in batch_features(plan, tier))
+    return _TierWrite(tier, TIERS[tier].query_time(at_us), columns)
+
+
+def _copy(frame: DataFrame, target: Target, write: _TierWrite) -> None:
+    folder = target.copies / f"{target.layout.group}@{target.layout.version}" / write.name
+    final = folder / f"as_of_us={write.as_of_us}"
+    staging = folder / f".staging-{write.as_of_us}"
+    columns = [SPARK.ident(name) for name in (*(n for n, _ in target.plan.entity), *write.columns)]
+    frame.select(*columns).write.mode("overwrite").parquet(str(staging))
+    if final.exists():
+        shutil.rmtree(final)
+    staging.replace(final)
+
+
+def _publish(frame: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
+    writer = _writer(target, tuple(writes))
+    sums = [F.sum(name).alias(name) for name in ("written", "older", "wrong")]
+    rows = frame.mapInArrow(writer, WRITTEN_SCHEMA).groupBy("tier").agg(*sums).collect()
+    counts = {row["tier"]: row for row in rows}
+    done = []
+    with OnlineStore(target.redis, STORE_TIMEOUT_S) as store:
+        for write in writes:
+            store.mark_batch(target.layout, write.name, write.as_of_us)
+            row = counts.get(write.name) or {"written": 0, "older": 0, "wrong": 0}
+            entities, older, wrong = row["written"], row["older"], row["wrong"]
+            done.append(Materialised(target.plan.name, write.name, write.as_of_us, entities, older, wrong))
+    return done
+
+
+def _writer(
+    target: Target, writes: tuple[_TierWrite, ...]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What an executor runs: write its entities, return the counts. Holds only plain values, so it ships."""
+    layout = {field.name: getattr(target.layout, field.name) for field in fields(StoreLayout) if field.init}
+    entity = [name for name, _ in target.plan.entity]
+    redis = target.redis
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with OnlineStore(redis, STORE_TIMEOUT_S) as store:
+            for batch in batches:
+                yield write_batches(store, StoreLayout(**layout), entity, writes, batch)
+
+    return run
+
+
+def write_batches(
+    store: OnlineStore,
+    layout: StoreLayout,
+    entity: Sequence[str],
+    writes: Sequence[_TierWrite],
+    batch: pa.RecordBatch,
+) -> pa.RecordBatch:
+    """Write the entities of one Arrow batch for every tier; returns the counts per tier."""
+    keys = _rows(batch, entity)
+    counts: list[dict[str, Any]] = []
+    for write in writes:
+        rows = zip(keys, _rows(batch, write.columns), strict=True)
+        done = store.write_batch(layout, write.name, write.as_of_us, rows)
+        counts.append({"tier": write.name, "written": done.written, "older": done.older, "wrong": done.wrong})
+    return pa.RecordBatch.from_pylist(counts)
+
+
+def _rows(batch: pa.RecordBatch, columns: Sequence[str]) -> list[tuple[Any, ...]]:
+    return list(zip(*(batch.column(name).to_pylist() for name in columns), strict=True))
