@@ -1,4 +1,4 @@
-"""`featuredsl`: the root command. Commands come from entry points, and each is imported only when asked for."""
+"""`featuredsl`: the root command. Commands are entry points, and each is imported only when asked for."""
 
 from __future__ import annotations
 

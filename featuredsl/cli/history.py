@@ -1,0 +1,77 @@
+"""`featuredsl history`: a point-in-time training set from files."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from featuredsl.errors import DependencyError, InputError
+from featuredsl.history import HistoryRequest, HistoryResult, build
+from featuredsl.labels import read_labels, write_rows
+from featuredsl.loader import load_definitions
+
+ENGINES = "featuredsl.history_engines"
+
+
+def event_files(pairs: tuple[str, ...]) -> dict[str, Path]:
+    """`NAME=FILE` options as a mapping."""
+    files = {}
+    for pair in pairs:
+        name, separator, file = pair.partition("=")
+        if not separator or not file:
+            raise InputError(f"--events {pair!r}: write it as NAME=FILE")
+        files[name] = Path(file)
+    return files
+
+
+@click.command()
+@click.argument("definitions", type=click.Path(path_type=Path), metavar="DEF.py")
+@click.option("--events", multiple=True, required=True, metavar="NAME=FILE", help="File of an event source.")
+@click.option("--labels", type=click.Path(path_type=Path), required=True, help="Label rows: keys and `ts`.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Output, format by suffix.")
+@click.option("--engine", default="duckdb", show_default=True, type=click.Choice(["duckdb", "spark"]))
+@click.option("--dead-letter", type=click.Path(path_type=Path), help="Rejected rows; default OUT.rejected.jsonl.")
+@click.option("--label-unit", default="ms", show_default=True, type=click.Choice(["s", "ms", "us"]))
+def history(
+    definitions: Path,
+    events: tuple[str, ...],
+    labels: Path,
+    out: Path,
+    engine: str,
+    dead_letter: Path | None,
+    label_unit: str,
+) -> None:
+    """Add every feature of DEF.py to the label rows, as it was just before each label's `ts`.
+
+    Example: featuredsl history features.py --events clicks=clicks.jsonl --labels labels.csv --out train.parquet
+    """
+    rejects = dead_letter or out.with_name(out.name + ".rejected.jsonl")
+    rejects.unlink(missing_ok=True)
+    console = Console(stderr=True)
+    with console.status("reading labels") as status:
+        request = HistoryRequest(
+            load_definitions(definitions),
+            event_files(events),
+            read_labels(labels, label_unit),
+            rejects,
+            status.update,
+        )
+        result = build(request) if engine == "duckdb" else _other_engine(engine, request)
+        status.update("writing")
+        write_rows(out, result.rows, result.types)
+    for loaded in result.loaded:
+        note = f", {loaded.rejected} rejected (see {rejects})" if loaded.rejected else ""
+        console.print(f"{loaded.source}: {loaded.rows} events{note}")
+    console.print(f"{len(result.rows)} rows, {len(result.types)} features -> {out}")
+
+
+def _other_engine(name: str, request: HistoryRequest) -> HistoryResult:
+    """An engine of a package above this one, found by its entry point."""
+    found = metadata.entry_points(group=ENGINES, name=name)
+    if not found:
+        raise DependencyError(f"the {name} engine is not installed; install featuredsl[{name}]")
+    result: HistoryResult = next(iter(found)).load()(request)
+    return result

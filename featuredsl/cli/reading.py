@@ -1,0 +1,152 @@
+"""`featuredsl get | explain-read`: what the online store answers, and why."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from featuredsl.errors import InputError
+from featuredsl.finalize import FeatureValue
+from featuredsl.nodes import Value
+from featuredsl.online.keys import KeyPart, split_key
+from featuredsl.online.store import OnlineStore
+from featuredsl.plan import GroupPlan, LookupFeature, WindowFeature
+from featuredsl.reader import FeatureReader
+from featuredsl.registry import Registry
+from featuredsl.settings import Settings
+from featuredsl.times import format_duration, format_time, parse_time
+
+AT = click.option("--at", default=None, help="Time of the read: ISO 8601 with a zone, or ms. Default: now.")
+
+
+def key_parts(plan: GroupPlan, text: str) -> tuple[KeyPart, ...]:
+    """A key of the command line: parts joined by `|`, escaped like in Redis keys."""
+    return split_key(text, [dtype for _, dtype in plan.entity])
+
+
+def request_values(plan: GroupPlan, pairs: tuple[str, ...]) -> dict[str, Value]:
+    """`NAME=VALUE` options typed by what the on-demand features ask for."""
+    wanted = plan.request_inputs
+    values: dict[str, Value] = {}
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        if name not in wanted:
+            raise InputError(f"--request {name!r} is no request input of {plan.name!r}; it has: {', '.join(wanted)}")
+        values[name] = _typed(text, wanted[name], name)
+    return values
+
+
+def _typed(text: str, dtype: str, name: str) -> Value:
+    try:
+        if dtype == "bool":
+            return {"true": True, "false": False}[text.lower()]
+        return int(text) if dtype == "int" else float(text) if dtype == "float" else text
+    except (ValueError, KeyError):
+        raise InputError(f"--request {name}={text!r} is not of type {dtype}") from None
+
+
+def at_us(text: str | None) -> int:
+    """The time option in microseconds."""
+    return time.time_ns() // 1000 if text is None else parse_time(text, "ms", "--at")
+
+
+@click.command()
+@click.argument("group")
+@click.argument("keys", nargs=-1, required=True, metavar="KEY…")
+@AT
+@click.option("--request", multiple=True, metavar="NAME=VALUE", help="Input of an on-demand feature.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def get(group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, ...], as_json: bool) -> None:
+    """Read the features of one or more keys, with a status for every value.
+
+    Example: featuredsl get segment a1b2c3 --at 2026-01-02T03:04:05Z --json
+    """
+    settings = Settings.load()
+    registry = Registry.load(settings.registry)
+    plan = registry.group(group)
+    parts = [key_parts(plan, key) for key in keys]
+    with OnlineStore(settings.require("redis")) as store:
+        reader = FeatureReader(store, registry)
+        rows = reader.get([(group, key) for key in parts], at_us(at), request_values(plan, request))
+        version = store.current([group]).get(group, registry.store_versions[group])
+    if as_json:
+        click.echo(json.dumps(as_data(group, version, parts, rows), allow_nan=False))
+        return
+    for key, row in zip(keys, rows, strict=True):
+        Console().print(_table(f"{group} {key}", row))
+
+
+def as_data(
+    group: str, version: str, keys: list[tuple[KeyPart, ...]], rows: list[dict[str, FeatureValue]]
+) -> dict[str, Any]:
+    """The shape of `get --json` in contract."""
+    return {
+        "group": group,
+        "version": version,
+        "rows": [
+            {"key": list(key), "features": {name: _value(value) for name, value in row.items()}}
+            for key, row in zip(keys, rows, strict=True)
+        ],
+    }
+
+
+def _value(value: FeatureValue) -> dict[str, Any]:
+    return {
+        "value": value.value,
+        "status": value.status,
+        "as_of": None if value.as_of_us is None else format_time(value.as_of_us),
+        "event_time": None if value.event_time_us is None else format_time(value.event_time_us),
+    }
+
+
+def _table(title: str, row: dict[str, FeatureValue]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for column in ("feature", "value", "status", "as of", "newest event"):
+        table.add_column(column)
+    for name, value in row.items():
+        data = _value(value)
+        table.add_row(name, str(value.value), value.status, data["as_of"] or "", data["event_time"] or "")
+    return table
+
+
+@click.command("explain-read")
+@click.argument("group")
+@click.argument("key")
+@AT
+def explain_read(group: str, key: str, at: str | None) -> None:
+    """Say why each value of a key is what it is: window, stored tiles, batch times, age.
+
+    Example: featuredsl explain-read segment a1b2c3
+    """
+    settings = Settings.load()
+    registry = Registry.load(settings.registry)
+    plan = registry.group(group)
+    asked = at_us(at)
+    with OnlineStore(settings.require("redis")) as store:
+        layout = registry.layout(group)
+        state = store.read([(layout, key_parts(plan, key))])[0]
+        row = FeatureReader(store, registry).get([(group, key_parts(plan, key))], asked)[0]
+        marks = store.meta().batch_marks(group, layout.version)
+    click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
+    for name, tiles in state.ring.items():
+        span = f", {tiles[0].index} to {tiles[-1].index}" if tiles else ""
+        click.echo(f"  tiles {name}: {len(tiles)} filled{span}")
+    for tier, times in marks.items():
+        click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
+    for feature in plan.features:
+        value = row[feature.name]
+        click.echo(f"  {feature.name} = {value.value!r} {value.status}: {_why(feature, asked)}")
+
+
+def _why(feature: WindowFeature | LookupFeature, asked: int) -> str:
+    at = feature.tier.query_time(asked)
+    if isinstance(feature, WindowFeature):
+        low, high = feature.window.bounds(at)
+        return f"events in [{format_time(low)}, {format_time(high)})"
+    ttl = "" if feature.ttl_us is None else f", at most {format_duration(feature.ttl_us)} old"
+    return f"latest event before {format_time(at)}{ttl}"

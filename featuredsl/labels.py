@@ -1,0 +1,133 @@
+"""Label files: the rows that a point-in-time training set is made for, kept as they are."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from featuredsl.compilers.scalar import DUCKDB
+from featuredsl.dtypes import DType
+from featuredsl.errors import InputError
+from featuredsl.times import from_datetime, parse_time
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Label rows in file order, with their times in microseconds."""
+
+    path: Path
+    rows: Sequence[Row]
+    times_us: Sequence[int]
+
+
+def read_labels(path: Path, unit: str) -> Labels:
+    """Read JSON Lines, CSV or Parquet. Raises InputError naming the row for a bad time or a bad line."""
+    if not path.is_file():
+        raise InputError(f"no label file {path}")
+    rows = _read(path)
+    if not rows:
+        raise InputError(f"{path} holds no label")
+    return Labels(path, rows, [_time(row, path, i, unit) for i, row in enumerate(rows, 1)])
+
+
+def _time(row: Row, path: Path, number: int, unit: str) -> int:
+    what = f"{path}, row {number}: ts"
+    value = row.get("ts")
+    if isinstance(value, datetime):
+        return from_datetime(value, what)
+    if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        return parse_time(value, unit, what)
+    raise InputError(f"{what} is {value!r}; a label needs `ts`: ISO 8601 with a zone, or an integer in {unit}")
+
+
+def _read(path: Path) -> list[Row]:
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+    if path.suffix == ".parquet":
+        found = duckdb.connect().execute(f"SELECT * FROM read_parquet({DUCKDB.text(str(path))})")
+        names = [column[0] for column in found.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+    if path.suffix not in (".jsonl", ".ndjson", ".json"):
+        raise InputError(f"{path}: suffix {path.suffix!r} is none of .jsonl, .csv, .parquet")
+    rows = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.strip():
+            rows.append(_object(line, path, number))
+    return rows
+
+
+def _object(line: str, path: Path, number: int) -> Row:
+    try:
+        value = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{path}, line {number} is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InputError(f"{path}, line {number} is not a JSON object")
+    return value
+
+
+def typed_cell(row: Row, name: str, dtype: DType, where: str) -> Any:
+    """A label's cell as `dtype`; text of a CSV is converted, anything else must be of the type."""
+    value = row.get(name)
+    if name not in row:
+        raise InputError(f"{where} has no column {name!r}; it has {', '.join(row)}")
+    if value is None or (value == "" and dtype != "str"):
+        return None
+    if isinstance(value, str) and dtype in ("int", "float"):
+        try:
+            return int(value) if dtype == "int" else float(value)
+        except ValueError:
+            raise InputError(f"{where}: {name} is {value!r}, not {dtype}") from None
+    if dtype == "float" and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if type(value).__name__ != dtype:
+        raise InputError(f"{where}: {name} is {value!r}, not {dtype}")
+    return value
+
+
+def write_rows(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) -> None:
+    """Write rows as JSON Lines, CSV or Parquet by suffix; `types` gives the SQL types of feature columns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        return
+    if path.suffix == ".parquet":
+        _write_parquet(path, rows, types)
+        return
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False, allow_nan=False, default=str) + "\n")
+
+
+def _write_parquet(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) -> None:
+    con = duckdb.connect()
+    names = list(rows[0])
+    kinds = [_sql_type(rows, name, types) for name in names]
+    columns = ", ".join(f"{DUCKDB.ident(name)} {kind}" for name, kind in zip(names, kinds, strict=True))
+    con.execute(f"CREATE TABLE out ({columns})")
+    marks = ", ".join("?" for _ in names)
+    con.executemany(f"INSERT INTO out VALUES ({marks})", [[row[name] for name in names] for row in rows])
+    con.execute(f"COPY out TO {DUCKDB.text(str(path))} (FORMAT parquet)")
+
+
+def _sql_type(rows: Sequence[Row], name: str, types: Mapping[str, DType]) -> str:
+    if name in types:
+        return DUCKDB.type_name(types[name])
+    kinds = {type(row[name]) for row in rows if row[name] is not None}
+    known = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR", datetime: "TIMESTAMPTZ"}
+    if kinds <= {int, float} and kinds:
+        return "DOUBLE" if float in kinds else "BIGINT"
+    return known.get(next(iter(kinds), str), "VARCHAR") if len(kinds) <= 1 else "VARCHAR"

@@ -1,0 +1,43 @@
+"""The feature job: event topics to the online store, for one bundle of groups."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from featuredsl.compilers.flink import GroupTarget, StreamConfig
+from featuredsl.compilers.flink import statements as compile_statements
+from featuredsl.registry import Registry
+
+KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "groups")
+
+
+def statements(config: Mapping[str, Any]) -> list[str]:
+    """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder), groups (names) and,
+    optionally, watermark_delay_ms."""
+    registry = Registry.load(Path(config["registry"]))
+    targets = [GroupTarget(registry.group(name), registry.layout(name)) for name in config["groups"]]
+    return compile_statements(targets, stream_config(config))
+
+
+def stream_config(config: Mapping[str, Any]) -> StreamConfig:
+    """The addresses of a job configuration."""
+    return StreamConfig(
+        kafka=config["kafka"],
+        redis=config["redis"],
+        prefix=config["prefix"],
+        group_id=config["group_id"],
+        watermark_delay_ms=config.get("watermark_delay_ms", 10_000),
+    )
+
+
+def main(argv: Sequence[str]) -> None:
+    """Entry point on the cluster: `--config job.json`."""
+    config = load_config(argv)
+    run_statements(config, statements(config))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
