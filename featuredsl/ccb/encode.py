@@ -33,9 +33,8 @@ def encode_example(
     lines += [f"ccb action |{ACTION}{_features(pre.action(action))}" for action in request.candidates]
     for at, slot in enumerate(request.slots):
         label = "" if labels is None else f" {_label(index, labels[at])}"
-        lines.append(
-            f"ccb slot{label}{_allowed(index, slot)} {_tag(request.seed, at)}|{SLOT}{_features(pre.slot(slot))}"
-        )
+        head = f"ccb slot{label}{_allowed(index, slot)} {_tag(request.seed, at)}"
+        lines.append(f"{head}|{SLOT}{_features(pre.slot(slot))}")
     return "\n".join(lines)
 
 

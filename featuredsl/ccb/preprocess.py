@@ -1,9 +1,9 @@
 """Features -> tokens: the one place that decides under which name a learner and a scorer know a value.
 
 A token is `(name, value)` with a name that is safe in Vowpal Wabbit text: no white space, `|` or `:`.
-Texts become `feature=value` with value 1 (lower case, white space as `_`), numbers `feature` with their value,
-booleans `feature=true|false`; null, zero and non-finite values give no token. With a vocabulary, texts that it
-does not list become `feature=other`.
+Texts become `feature=value` with value 1 (lower case, white space as `_`), numbers `feature` with their
+value, booleans `feature=true|false`; null, zero and non-finite values give no token. With a vocabulary, texts
+that it does not list become `feature=other`.
 """
 
 from __future__ import annotations
@@ -94,10 +94,9 @@ class Preprocessor:
             return self._text(namespace, name, normalise(value)), 1.0
         if isinstance(value, bool):
             return f"{escape_name(name)}={'true' if value else 'false'}", 1.0
-        number = min(max(float(value), -self.clip), self.clip)
-        if math.isnan(number) or abs(number) < _FLOAT32_TINY or not math.isfinite(value):
+        if (isinstance(value, float) and not math.isfinite(value)) or abs(value) < _FLOAT32_TINY:
             return None
-        return escape_name(name), number
+        return escape_name(name), float(min(max(value, -self.clip), self.clip))
 
     def _text(self, namespace: str, name: str, value: str) -> str:
         if self.vocabulary is not None and value not in self.vocabulary.get(f"{namespace}.{name}", ()):
