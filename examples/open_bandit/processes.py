@@ -1,0 +1,155 @@
+"""Commands of featuredsl that the demo runs beside itself: long-lived services and one-line conversations."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from typing import Any
+
+from featuredsl.errors import DependencyError
+from featuredsl.settings import ENV_PREFIX, Settings
+from localstack.process import ProcessRecord, service_env, spawn, stop
+
+STOP_S = 20.0
+
+
+def environment(settings: Settings) -> dict[str, str]:
+    """The settings of a run as environment variables."""
+    names = ("home", "kafka", "redis", "flink", "spark", "registry", "mlflow", "prefix", "jars")
+    return {ENV_PREFIX + name.upper(): str(getattr(settings, name)) for name in names}
+
+
+def command(*arguments: str) -> tuple[str, ...]:
+    """A featuredsl command under this interpreter."""
+    return (sys.executable, "-m", "featuredsl.cli.main", *arguments)
+
+
+class Background:
+    """Services of one run, each with a log file of its own; `stop` ends them in reverse order."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._records: list[ProcessRecord] = []
+
+    def start(self, name: str, arguments: Sequence[str]) -> ProcessRecord:
+        """Start `featuredsl <arguments>`."""
+        log = self._settings.logs / f"{name}.log"
+        record = spawn(name, command(*arguments), environment(self._settings), log)
+        self._records.append(record)
+        return record
+
+    def stop(self) -> None:
+        """End all services and what they started."""
+        while self._records:
+            stop([self._records.pop()])
+
+
+def ended(record: ProcessRecord) -> str | None:
+    """The error text for a service that has ended on its own; None while it runs."""
+    if record.alive:
+        return None
+    lines = Path(record.log).read_text(encoding="utf-8", errors="replace").splitlines()[-8:]
+    return "\n".join([f"{record.name} has ended; log: {record.log}", *lines])
+
+
+@dataclass(slots=True)
+class Conversation:
+    """A command that answers each line on its standard input with one line of JSON."""
+
+    name: str
+    log: Path
+    process: Popen[str]
+
+    @classmethod
+    def start(cls, name: str, arguments: Sequence[str], settings: Settings) -> Conversation:
+        """Start `featuredsl <arguments>`; its standard error goes to a log file."""
+        log = settings.logs / f"{name}.log"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as errors:
+            process = Popen(
+                command(*arguments),
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=errors,
+                text=True,
+                env=service_env(environment(settings)),
+                start_new_session=True,
+            )
+        return cls(name, log, process)
+
+    def ask(self, line: str) -> None:
+        """Send one line. Raises DependencyError when the command has ended."""
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(f"{line}\n")
+            self.process.stdin.flush()
+        except OSError as error:
+            raise self._gone() from error
+
+    def answer(self) -> dict[str, Any]:
+        """Wait for the next line. Raises DependencyError when the command ends instead."""
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise self._gone()
+        value: dict[str, Any] = json.loads(line)
+        return value
+
+    def stop(self) -> None:
+        """End the input and wait for the command; by force when it does not end."""
+        if self.process.stdin is not None and not self.process.stdin.closed:
+            self.process.stdin.close()
+        try:
+            self.process.wait(STOP_S)
+        except TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+    def _gone(self) -> DependencyError:
+        return DependencyError(f"{self.name} ended with {self.process.poll()}; log: {self.log}")
+
+
+def run_json(name: str, arguments: Sequence[str], settings: Settings) -> tuple[int, dict[str, Any]]:
+    """Run a command to its end; its exit code and the JSON that it printed (exit codes 0 and 1 only)."""
+    log = settings.logs / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as errors:
+        process = Popen(
+            command(*arguments),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=errors,
+            text=True,
+            env=service_env(environment(settings)),
+            start_new_session=True,
+        )
+        try:
+            output, _ = process.communicate()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    if process.returncode not in (0, 1) or not output.strip():
+        msg = f"`featuredsl {' '.join(arguments)}` ended with {process.returncode}; log: {log}"
+        raise DependencyError(msg)
+    value: dict[str, Any] = json.loads(output)
+    return process.returncode, value
+
+
+def toml(values: Mapping[str, Any]) -> str:
+    """A flat mapping, with tables one level deep and arrays of tables, as TOML."""
+    lines = [f"{name} = {json.dumps(value)}" for name, value in values.items() if _is_scalar(value)]
+    for name, value in values.items():
+        tables = value if isinstance(value, list) else [value] if isinstance(value, dict) else []
+        header = f"[[{name}]]" if isinstance(value, list) else f"[{name}]"
+        for table in tables:
+            lines += ["", header, *(f"{key} = {json.dumps(item)}" for key, item in table.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, dict | list)
