@@ -1,0 +1,77 @@
+package dev.featuredsl.flink;
+
+import org.apache.flink.table.annotation.DataTypeHint;
+import org.apache.flink.table.annotation.InputGroup;
+import org.apache.flink.table.functions.ScalarFunction;
+
+/**
+ * {@code fdsl_rank(ts_us, value, ...)}: a text that orders, byte by byte, like (time, values), null lowest.
+ *
+ * <p>So {@code MAX(fdsl_rank(...))} is the latest row by time, then sequence, then value, and it can be split into local
+ * and global aggregation. The time and BIGINT values are 16 hexadecimal digits of {@code v XOR 2^63}; DOUBLE the same of
+ * their order-preserving bits (-0.0 as 0.0); STRING ends with two NULs, a NUL inside it is followed by U+0001. A null value
+ * is {@code 0}, any other starts with {@code 1}. A null time gives null, which MAX skips.
+ */
+public final class RankFunction extends ScalarFunction {
+    private static final long serialVersionUID = 1L;
+
+    /** The rank, or null when the time is null. */
+    @DataTypeHint("STRING")
+    public String eval(
+            @DataTypeHint("BIGINT") Long timeMicros, @DataTypeHint(inputGroup = InputGroup.ANY) Object... values) {
+        if (timeMicros == null) {
+            return null;
+        }
+        StringBuilder out = new StringBuilder(16 + 24 * values.length);
+        appendHex(out, timeMicros);
+        for (Object value : values) {
+            appendField(out, value);
+        }
+        return out.toString();
+    }
+
+    private static void appendField(StringBuilder out, Object value) {
+        if (value == null) {
+            out.append('0');
+            return;
+        }
+        out.append('1');
+        if (value instanceof String) {
+            appendText(out, (String) value);
+        } else if (value instanceof Long || value instanceof Integer || value instanceof Short || value instanceof Byte) {
+            appendHex(out, ((Number) value).longValue());
+        } else if (value instanceof Double || value instanceof Float) {
+            appendHex(out, ordered(((Number) value).doubleValue()));
+        } else if (value instanceof Boolean) {
+            out.append((boolean) value ? '1' : '0');
+        } else {
+            throw new IllegalArgumentException(
+                    "fdsl_rank: a value is STRING, a whole number, DOUBLE or BOOLEAN, not "
+                            + value.getClass().getSimpleName());
+        }
+    }
+
+    private static void appendText(StringBuilder out, String text) {
+        for (int i = 0; i < text.length(); i++) {
+            char c = text.charAt(i);
+            out.append(c);
+            if (c == 0) {
+                out.append('\u0001');
+            }
+        }
+        out.append('\0').append('\0');
+    }
+
+    private static void appendHex(StringBuilder out, long value) {
+        long bits = value ^ Long.MIN_VALUE;
+        for (int shift = 60; shift >= 0; shift -= 4) {
+            out.append(Character.forDigit((int) (bits >>> shift) & 15, 16));
+        }
+    }
+
+    /** A long that orders like the double; -0.0 counts as 0.0, NaN is above everything. */
+    private static long ordered(double value) {
+        long bits = Double.doubleToLongBits(value + 0.0);
+        return bits >= 0 ? bits : bits ^ Long.MAX_VALUE;
+    }
+}

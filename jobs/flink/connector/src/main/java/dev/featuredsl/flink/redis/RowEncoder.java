@@ -1,0 +1,16 @@
+package dev.featuredsl.flink.redis;
+
+import java.io.Serializable;
+import org.apache.flink.table.data.RowData;
+
+/** Rows of the table to writes, and the script that takes them. Copies what it needs: the caller may reuse a row. */
+interface RowEncoder extends Serializable {
+    /** The write of a row, or null when there is nothing to write. */
+    Write encode(RowData row);
+
+    /** Name of the script under {@code /lua}. */
+    String script();
+
+    /** Arguments of the script before those of the rows. */
+    byte[][] commonArguments();
+}

@@ -1,0 +1,43 @@
+-- Writes tiles into packed rings. One row per key: KEYS[i] = ring, ARGV[7 + i] = slot (tile, row count, ... big-endian).
+-- ARGV[1] = header, [2] = offset of the tier, [3] = slots, [4] = slot size, [5] = size of the whole ring, [6] = hop in
+-- microseconds, [7] = expiry after the end of the tile in microseconds (0 = never).
+-- A tile is written when the slot holds an older tile, or the same one with no more rows. A key expires at an absolute
+-- time, which only ever moves later. Returns {written, refused, keys that hold something else}.
+local header, offset, slots, size = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local last, hop, keep = tonumber(ARGV[5]) - 1, tonumber(ARGV[6]), tonumber(ARGV[7])
+local call, pcall, unpack = redis.call, redis.pcall, struct.unpack
+local written, refused, wrong = 0, 0, 0
+
+local function expiry(tile)
+  return string.format('%.0f', math.ceil(((tile + 1) * hop + keep) / 1000))
+end
+
+local function create(key, at, slot, tile)
+  call('SETRANGE', key, 0, header)
+  call('SETRANGE', key, last, '\0') -- the server grows the string; building it here costs twice the time
+  call('SETRANGE', key, at, slot)
+  if keep > 0 then call('PEXPIREAT', key, expiry(tile)) end
+end
+
+for i, key in ipairs(KEYS) do
+  local slot = ARGV[7 + i]
+  local tile, rows = unpack('>ll', slot)
+  local at = offset + (tile % slots) * size
+  local found = pcall('GETRANGE', key, 0, 7)
+  if found == '' then
+    create(key, at, slot, tile)
+    written = written + 1
+  elseif found ~= header then -- another type, or the ring of another definition
+    wrong = wrong + 1
+  else
+    local stored, stored_rows = unpack('>ll', call('GETRANGE', key, at, at + 15))
+    if stored_rows == 0 or stored < tile or (stored == tile and stored_rows <= rows) then
+      call('SETRANGE', key, at, slot)
+      if keep > 0 and (stored_rows == 0 or stored < tile) then call('PEXPIREAT', key, expiry(tile), 'GT') end
+      written = written + 1
+    else
+      refused = refused + 1
+    end
+  end
+end
+return { written, refused, wrong }
