@@ -228,7 +228,7 @@ def _consumer_options(bootstrap: str, group: str) -> dict[str, object]:
 
 
 def _at_end(message: Message) -> bool:
-    """True for the end-of-partition event, which also comes where the last offsets hold no readable record."""
+    """True for the end-of-partition event: it comes even where the last offsets hold no readable record."""
     error = message.error()
     return error is not None and error.code() == KafkaError._PARTITION_EOF
 

@@ -1,0 +1,78 @@
+"""Spark standalone: a Master and a Worker, from the PySpark package."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from featuredsl.errors import DependencyError
+from localstack.process import free_ports
+from localstack.service import HOST, SMALL_JVM, Layout, Part, Service, get_json, python_path
+
+WORKER_CORES = 2
+WORKER_MEMORY = "3g"
+
+
+def spark_home() -> Path:
+    """The folder of the Spark distribution inside the PySpark package."""
+    spec = find_spec("pyspark")
+    if spec is None or not spec.submodule_search_locations:
+        msg = "PySpark is not installed: install `featuredsl[spark]`"
+        raise DependencyError(msg)
+    return Path(spec.submodule_search_locations[0])
+
+
+def spark(layout: Layout) -> Part:
+    """Master and Worker on free ports; its address is the master URL."""
+    port, master_web, worker_web = free_ports(3)
+    url, web = f"spark://{HOST}:{port}", f"http://{HOST}:{master_web}"
+    home = spark_home()
+    env = {
+        "SPARK_HOME": str(home),
+        "SPARK_CONF_DIR": str(layout.folder("spark", "conf")),
+        "SPARK_LOCAL_DIRS": str(layout.folder("spark", "local")),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": " ".join((*layout.java_options(), *SMALL_JVM)),
+        "PYSPARK_PYTHON": sys.executable,
+        "PATH": python_path(),
+        "TMPDIR": str(layout.scratch),
+        "TZ": "UTC",
+    }
+    launch = ("bash", str(home / "bin" / "spark-class"))
+    master = Service(
+        "spark-master",
+        (*launch, "org.apache.spark.deploy.master.Master", *_options(port=port, webui_port=master_web)),
+        env,
+        lambda: None if get_json(f"{web}/json/") else f"the Master at {web} does not answer",
+        gate=True,
+    )
+    worker_options = _options(
+        webui_port=worker_web,
+        cores=WORKER_CORES,
+        memory=WORKER_MEMORY,
+        work_dir=layout.folder("spark", "work"),
+    )
+    worker = Service(
+        "spark-worker",
+        (*launch, "org.apache.spark.deploy.worker.Worker", *worker_options, url),
+        env,
+        lambda: probe_spark(web),
+    )
+    return Part("spark", lambda: None, (master, worker), url, {"Spark": web})
+
+
+def _options(**values: object) -> tuple[str, ...]:
+    given = {"host": HOST, **values}
+    return tuple(
+        text for name, value in given.items() for text in (f"--{name.replace('_', '-')}", str(value))
+    )
+
+
+def probe_spark(web: str) -> str | None:
+    """None when the Master answers and its Worker has registered."""
+    state = get_json(f"{web}/json/")
+    if state is None:
+        return f"the Master at {web} does not answer"
+    return None if state["aliveworkers"] else f"no Worker has registered with the Master at {web}"
