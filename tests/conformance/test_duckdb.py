@@ -1,0 +1,39 @@
+"""The conformance cases on DuckDB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pytest
+
+from featuredsl.compilers.offline import point_in_time
+from featuredsl.compilers.scalar import DUCKDB
+from tests.conformance.cases import CASES, Case, us
+
+
+def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]], rows: list[Any]) -> None:
+    kinds = {"int": "BIGINT", "float": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN"}
+    body = ", ".join(f'"{column}" {kinds[dtype]}' for column, dtype in columns)
+    con.execute(f'CREATE TABLE "{name}" ({body})')
+    if rows:
+        con.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in columns)})', rows)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_case(case: Case) -> None:
+    con = duckdb.connect()
+    for source in case.group.sources:
+        rows = [
+            [*(columns.get(name) for name in source.column_names), us(seconds)]
+            for seconds, columns in case.events[source.name]
+        ]
+        create(con, source.name, [*source.columns, ("ts_us", "int")], rows)
+    labels = [[i, *key, us(seconds)] for i, (key, seconds, _) in enumerate(case.reads)]
+    create(con, "labels", [("label_id", "int"), *case.group.entity, ("ts_us", "int")], labels)
+    found = con.execute(point_in_time(case.group, DUCKDB))
+    names = [column[0].split("__", 1)[-1] for column in found.description]
+    values = {row[0]: dict(zip(names, row, strict=True)) for row in found.fetchall()}
+    assert len(values) == len(case.reads)
+    for i, (_, _, expected) in enumerate(case.reads):
+        assert {name: values[i][name] for name in expected} == expected
