@@ -42,9 +42,7 @@ def _add(name: str, value: object, parts: dict[str, str]) -> None:
             _collect(value, parts)
     elif isinstance(value, ModuleType):
         parts[name] = f"module {value.__name__}"
-    elif isinstance(value, _PLAIN) or (
-        isinstance(value, tuple) and all(isinstance(v, _PLAIN) for v in value)
-    ):
+    elif isinstance(value, _PLAIN) or (isinstance(value, tuple) and all(isinstance(v, _PLAIN) for v in value)):
         parts[name] = repr(value)
     elif not isinstance(value, type) and not callable(value):
         raise DefinitionError(

@@ -131,9 +131,7 @@ class _at:
             raise DefinitionError(self.prefix + str(error)) from None
 
 
-def _group(
-    cls: type, name: str, keys: tuple[str, ...], retention_us: int, owner: str, location: Location
-) -> GroupPlan:
+def _group(cls: type, name: str, keys: tuple[str, ...], retention_us: int, owner: str, location: Location) -> GroupPlan:
     _check_name("group", name)
     declared = [value for value in vars(cls).values() if isinstance(value, _Feature)]
     if not declared:
@@ -187,9 +185,7 @@ def _features(item: _Feature) -> list[StoredFeature]:
         )
 
 
-def _windowed(
-    name: str, item: _Feature, traced: TracedAggregate, declared: DType | None
-) -> list[WindowFeature]:
+def _windowed(name: str, item: _Feature, traced: TracedAggregate, declared: DType | None) -> list[WindowFeature]:
     if not item.windows:
         raise DefinitionError("an aggregate needs window=, for example window='1h'")
     if item.ttl is not None:
@@ -206,7 +202,7 @@ def _windowed(
             _window(spec),
             item.default,
             item.location,
-        )  # fmt: skip
+        )
         for spec in item.windows
     ]
 
@@ -224,16 +220,22 @@ def _lookup(name: str, item: _Feature, traced: TracedLookup, declared: DType | N
         raise DefinitionError("a lookup takes no window; use ttl= to say how old a value may be")
     kind = traced.source.dtype(traced.column)
     if kind is None:
-        raise DefinitionError(
-            unknown("column", traced.column, traced.source.name, traced.source.column_names)
-        )
+        raise DefinitionError(unknown("column", traced.column, traced.source.name, traced.source.column_names))
     dtype = _result_type(kind, declared)
     _check_default(item.default, dtype)
     ttl_us = None if item.ttl is None else parse_duration(item.ttl)
     return LookupFeature(
-        name, dtype, item.freshness, traced.source.name, traced.columns, traced.column, traced.where,
-        ttl_us, item.default, item.location,
-    )  # fmt: skip
+        name,
+        dtype,
+        item.freshness,
+        traced.source.name,
+        traced.columns,
+        traced.column,
+        traced.where,
+        ttl_us,
+        item.default,
+        item.location,
+    )
 
 
 def _on_demand(item: _OnDemand, features: Sequence[StoredFeature]) -> OnDemandFeature:
@@ -249,9 +251,7 @@ def _on_demand(item: _OnDemand, features: Sequence[StoredFeature]) -> OnDemandFe
         parameters = tuple(inspect.signature(function).parameters)
         expected = (*item.inputs, *item.request)
         if set(parameters) != set(expected):
-            raise DefinitionError(
-                f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}"
-            )
+            raise DefinitionError(f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}")
         dtype = from_annotation(function.__annotations__.get("return"))
         if dtype is None:
             raise DefinitionError("needs a return type: int, float, str or bool, optionally '| None'")
@@ -297,9 +297,7 @@ def _check_unique(plan: GroupPlan) -> None:
     seen: dict[str, Location] = {}
     for item in (*plan.features, *plan.on_demand):
         if item.name in seen:
-            raise DefinitionError(
-                f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}"
-            )
+            raise DefinitionError(f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}")
         seen[item.name] = item.location
 
 
@@ -311,9 +309,7 @@ def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSou
         if isinstance(annotation, str):
             value = names.get(annotation, function.__globals__.get(annotation))
         if not isinstance(value, EventSource):
-            known = tuple(
-                k for k, v in {**function.__globals__, **names}.items() if isinstance(v, EventSource)
-            )
+            known = tuple(k for k, v in {**function.__globals__, **names}.items() if isinstance(v, EventSource))
             raise DefinitionError(
                 f"parameter {parameter!r} must be annotated with an event source; sources here: "
                 f"{', '.join(known) or 'none'}"

@@ -29,9 +29,7 @@ def from_annotation(annotation: Any) -> DType | None:
 def allows_null(annotation: Any) -> bool:
     """True for an annotation with `| None`."""
     if isinstance(annotation, str):
-        return "None" in [part.strip() for part in annotation.split("|")] or annotation.startswith(
-            "Optional["
-        )
+        return "None" in [part.strip() for part in annotation.split("|")] or annotation.startswith("Optional[")
     return type(None) in typing.get_args(annotation)
 
 

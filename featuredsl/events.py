@@ -31,9 +31,7 @@ class Loaded:
     rejected: int
 
 
-def load_events(
-    con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, dead_letters: Path | None
-) -> Loaded:
+def load_events(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, dead_letters: Path | None) -> Loaded:
     """Create the table `<source.name>` (its columns and `ts_us`) from a file; append rejects to `dead_letters`.
 
     Raises InputError when the file cannot be read, or when no row has a usable time.
@@ -141,9 +139,7 @@ def _within(source: EventSource, us: str) -> str:
 def _typed(source: EventSource, raw: str, cells: dict[str, Cell], time: object) -> str:
     moment = time(source)  # type: ignore[operator]
     values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
-    bad = " ".join(
-        f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + name)}" for name, (_, wrong) in cells.items()
-    )
+    bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + name)}" for name, (_, wrong) in cells.items())
     broken = "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if time is _json_time else ""
     reason = f"CASE {broken} WHEN ({moment}) IS NULL THEN 'bad_time' {bad} END"
     return f"SELECT {values}, {moment} AS ts_us, {reason} AS reason, raw FROM ({raw}) s"
@@ -165,7 +161,12 @@ def _parquet(source: EventSource, path: Path) -> str:
         moment = _text_time(source)
     else:
         raise InputError(f"{path}: time column {source.event_time!r} is {kind}, without a zone; write UTC times")
-    wanted = {"int": ("INT",), "float": ("INT", "DOUBLE", "FLOAT", "DECIMAL"), "str": ("VARCHAR",), "bool": ("BOOL",)}
+    wanted = {
+        "int": ("INT",),
+        "float": ("INT", "DOUBLE", "FLOAT", "DECIMAL"),
+        "str": ("VARCHAR",),
+        "bool": ("BOOL",),
+    }
     for name, dtype in source.columns:
         if name not in types or not any(part in types[name] for part in wanted[dtype]):
             raise InputError(f"{path}: column {name!r} should be {dtype}, the file has {types.get(name, 'none')}")

@@ -45,9 +45,7 @@ class Finalizer:
         tiers = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan)}
         self._places: dict[str, tuple[_Place, ...]] = {}
         self._rank_at: dict[str, int] = {}
-        self._batch_at = {
-            tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS
-        }
+        self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
         for feature in plan.features:
             if feature.freshness in BATCH_TIERS:
                 continue
@@ -106,18 +104,12 @@ class Finalizer:
             return _with_status(feature, None, EXPIRED, as_of, rank.event_time_us)
         return _with_status(feature, rank.values[self._rank_at[feature.name]], OK, as_of, rank.event_time_us)
 
-    def _batch(
-        self, feature: StoredFeature, state: EntityState, at_us: int, marks: tuple[int, ...]
-    ) -> FeatureValue:
+    def _batch(self, feature: StoredFeature, state: EntityState, at_us: int, marks: tuple[int, ...]) -> FeatureValue:
         asked = TIERS[feature.freshness].query_time(at_us)
         as_of = max((mark for mark in marks if mark <= asked), default=None)
         snapshots: tuple[Snapshot, ...] = state.batch.get(feature.freshness, ())
         match = next((s for s in snapshots if s.as_of_us == as_of), None)
-        value = (
-            _empty(feature)
-            if match is None
-            else match.values[self._batch_at[feature.freshness][feature.name]]
-        )
+        value = _empty(feature) if match is None else match.values[self._batch_at[feature.freshness][feature.name]]
         status = STALE if as_of is None or as_of < asked else OK
         return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
 
@@ -130,9 +122,7 @@ def _latest(newest: int | None, tiles: list[Tile]) -> int | None:
 def _empty(feature: StoredFeature) -> Value:
     if isinstance(feature, LookupFeature):
         return None
-    return evaluate(
-        feature.aggregate.finalize, {f"p{i}": None for i in range(len(feature.aggregate.partials))}
-    )
+    return evaluate(feature.aggregate.finalize, {f"p{i}": None for i in range(len(feature.aggregate.partials))})
 
 
 def _with_status(

@@ -32,6 +32,4 @@ def _typed(feature: OnDemandFeature, result: object) -> Value:
         return result  # type: ignore[return-value]
     if feature.dtype == "float" and isinstance(result, int) and not isinstance(result, bool):
         return float(result)
-    raise InputError(
-        f"{feature.name} ({feature.location}) returned {kind} {result!r}; it is declared {feature.dtype}"
-    )
+    raise InputError(f"{feature.name} ({feature.location}) returned {kind} {result!r}; it is declared {feature.dtype}")

@@ -159,9 +159,7 @@ def compare(
         late = behind(plan, read)
         for name, dtype in feature_dtypes(plan).items():
             tally = tallies.setdefault((read.group, name), _Tally())
-            _count(
-                tally, read, name, classify(read, name, dtype, expected[name], name in late), expected[name]
-            )
+            _count(tally, read, name, classify(read, name, dtype, expected[name], name in late), expected[name])
     features = tuple(
         FeatureParity(group, name, {o: t.counts[o] for o in OUTCOMES}, t.non_trivial, t.first)
         for (group, name), t in sorted(tallies.items())
@@ -196,9 +194,7 @@ def equal(left: Value, right: Value, dtype: DType) -> bool:
 
 def behind(plan: GroupPlan, read: LoggedRead) -> set[str]:
     """The features of a read that were computed for an earlier time than their tier promises."""
-    late = {
-        feature.name for feature in plan.features if _is_behind(read, feature.name, feature.tier.query_time)
-    }
+    late = {feature.name for feature in plan.features if _is_behind(read, feature.name, feature.tier.query_time)}
     for on_demand in plan.on_demand:
         if late & set(on_demand.inputs) or _is_behind(read, on_demand.name, None):
             late.add(on_demand.name)
@@ -223,9 +219,7 @@ def check_reads(plans: Mapping[str, GroupPlan], reads: Iterable[LoggedRead]) -> 
             raise InputError(f"a read of {read.group!r} has the feature {unknown[0]!r}; features are {names}")
         if len(read.key) != len(plan.entity):
             columns = ", ".join(name for name, _ in plan.entity)
-            raise InputError(
-                f"a read of {read.group!r} has the key {list(read.key)}; the entity is ({columns})"
-            )
+            raise InputError(f"a read of {read.group!r} has the key {list(read.key)}; the entity is ({columns})")
 
 
 def _count(tally: _Tally, read: LoggedRead, name: str, outcome: Outcome, offline: Value) -> None:

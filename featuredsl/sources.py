@@ -70,9 +70,7 @@ class EventSource:
         return tuple(name for name, _ in self.columns)
 
 
-def _columns(
-    source: str, schema: Mapping[str, object] | type, skip: Sequence[str]
-) -> tuple[tuple[str, DType], ...]:
+def _columns(source: str, schema: Mapping[str, object] | type, skip: Sequence[str]) -> tuple[tuple[str, DType], ...]:
     fields = typing.get_type_hints(schema) if isinstance(schema, type) else dict(schema)
     columns = []
     for name, annotation in fields.items():

@@ -81,11 +81,13 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
     """The layout of a group under a store version (default: its fingerprint)."""
     ring = tuple(
         RingTier(
-            tier.name, tier.hop_us, tier.slots,
+            tier.name,
+            tier.hop_us,
+            tier.slots,
             tuple(Column(f"c{i}", partial.dtype) for i, partial in enumerate(tier.partials)),
         )
         for tier in tile_tiers(plan)
-    )  # fmt: skip
+    )
     lookups = tuple(LookupField(f.name, rank_columns(plan, f)) for f in stream_lookups(plan))
     batch = tuple(
         BatchTier(tier, tuple(Column(f.name, f.dtype) for f in batch_features(plan, tier)))

@@ -56,9 +56,7 @@ def window(size: str | int, *, hop: str | int | None = None, offset: str | int |
     hop_us = default_hop(size_us) if hop is None else parse_duration(hop)
     offset_us = 0 if offset is None else parse_duration(offset)
     if size_us % hop_us:
-        raise DefinitionError(
-            f"hop {format_duration(hop_us)} does not divide the window {format_duration(size_us)}"
-        )
+        raise DefinitionError(f"hop {format_duration(hop_us)} does not divide the window {format_duration(size_us)}")
     if offset_us % hop_us:
         raise DefinitionError(
             f"offset {format_duration(offset_us)} is not a multiple of the hop {format_duration(hop_us)}"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from featuredsl.ccb import explore
+from featuredsl.ccb.preprocess import escape_value
 from featuredsl.ccb.types import DecisionRequest, Slot
 from featuredsl.errors import InputError
 
@@ -51,7 +52,7 @@ class DecisionResult:
 
 def slot_tag(seed: str, position: int) -> str:
     """The Vowpal Wabbit seed tag of the slot at `position` (from 0)."""
-    return f"{seed}-{position}"
+    return f"{escape_value(seed)}-{position}"
 
 
 def check(request: DecisionRequest) -> None:

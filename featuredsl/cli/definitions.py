@@ -62,9 +62,7 @@ def program(plans: list[GroupPlan], target: str) -> str:
     """The SQL text of the groups for an engine; addresses are those of the settings, or placeholders."""
     if target == "flink":
         settings = Settings.load()
-        config = StreamConfig(
-            settings.kafka or "KAFKA", settings.redis or "redis://REDIS", settings.prefix, "GROUP-ID"
-        )
+        config = StreamConfig(settings.kafka or "KAFKA", settings.redis or "redis://REDIS", settings.prefix, "GROUP-ID")
         return ";\n\n".join(statements([GroupTarget(p, store_layout(p)) for p in plans], config)) + ";"
     dialect = SPARK if target == "spark" else DUCKDB
     return ";\n\n".join(f"-- {plan.name}@{plan.version}\n{point_in_time(plan, dialect)}" for plan in plans) + ";"

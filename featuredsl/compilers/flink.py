@@ -43,9 +43,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         _refuse_unsupported(target.plan)
         for source in target.plan.sources:
             if sources.setdefault(source.name, source) != source:
-                raise UnsupportedError(
-                    f"flink: two groups of the bundle define source {source.name!r} differently"
-                )
+                raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
     ddl = [*FUNCTIONS, *(_source_table(source, config) for source in sources.values())]
     inserts: list[str] = []
     for source in sources.values():
@@ -134,9 +132,15 @@ def _kafka_sink(name: str, topic: str, columns: Sequence[str], config: StreamCon
 
 def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
     columns = (
-        "`topic` STRING", "`partition` INT", "`offset` BIGINT", "`ts` BIGINT", "`reason` STRING",
-        "`detail` STRING", "`payload` STRING", "`sha256` STRING",
-    )  # fmt: skip
+        "`topic` STRING",
+        "`partition` INT",
+        "`offset` BIGINT",
+        "`ts` BIGINT",
+        "`reason` STRING",
+        "`detail` STRING",
+        "`payload` STRING",
+        "`sha256` STRING",
+    )
     return _kafka_sink(f"{source.name}__dlq", f"{source.topic}.dlq", columns, config)
 
 
@@ -183,10 +187,7 @@ def _late_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
 
 
 def _usable(plan: GroupPlan) -> str:
-    return (
-        f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)}) "
-        f"AND NOT {_is_late([plan])}"
-    )
+    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)}) AND NOT {_is_late([plan])}"
 
 
 def _key(plan: GroupPlan) -> str:

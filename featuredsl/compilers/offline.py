@@ -91,21 +91,15 @@ class _Query:
         low = floor_to(f"({asked} - {window.size_us + window.offset_us})", str(window.hop_us))
         high = floor_to(f"({asked} - {window.offset_us})", str(window.hop_us)) if window.offset_us else asked
         lifts = ", ".join(f"{render(p.lift, self.dialect)} AS p{i}" for i, p in enumerate(partials))
-        nulls = ", ".join(
-            f"CAST(NULL AS {self.dialect.type_name(p.dtype)}) AS p{i}" for i, p in enumerate(partials)
-        )
+        nulls = ", ".join(f"CAST(NULL AS {self.dialect.type_name(p.dtype)}) AS p{i}" for i, p in enumerate(partials))
         columns = ", ".join(f"p{i}" for i in range(len(partials)))
         over = ", ".join(f"{p.merge.upper()}(p{i}) OVER w AS p{i}" for i, p in enumerate(partials))
-        final = ", ".join(
-            self.cast(f"{p.merge.upper()}(p{i})", p) + f" AS p{i}" for i, p in enumerate(partials)
-        )
+        final = ", ".join(self.cast(f"{p.merge.upper()}(p{i})", p) + f" AS p{i}" for i, p in enumerate(partials))
         events = (
             f"{name}_events AS (SELECT {keys}, ts_us AS k, CAST(NULL AS BIGINT) AS label_id, {lifts}\n"
             f"  FROM {self.dialect.ident(unit.source)} WHERE {self.has_key()})"
         )
-        asked_at = (
-            f"{name}_asked AS (SELECT label_id, {keys}, {low} AS low, {high} AS high FROM {self.labels})"
-        )
+        asked_at = f"{name}_asked AS (SELECT label_id, {keys}, {low} AS low, {high} AS high FROM {self.labels})"
 
         def side(edge: str) -> str:
             return (
@@ -122,8 +116,7 @@ class _Query:
             "ORDER BY k DESC RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))"
         )
         merged = (
-            f"{name} AS (SELECT label_id, {final} FROM {name}_running WHERE label_id IS NOT NULL "
-            "GROUP BY label_id)"
+            f"{name} AS (SELECT label_id, {final} FROM {name}_running WHERE label_id IS NOT NULL GROUP BY label_id)"
         )
         return [events, asked_at, running, merged]
 

@@ -196,9 +196,12 @@ CASES: tuple[Case, ...] = (
         "silent for longer than the window",
         plan_of(Edges),
         {"events": [row(9.5 * H)]},
-        [(("a",), 10 * H, {"n_1h": 1, "n_6h": 1}), (("a",), 15 * H, {"n_1h": 0, "n_6h": 1}),
-         (("a",), 16 * H, {"n_1h": 0, "n_6h": 0})],
-    ),  # fmt: skip
+        [
+            (("a",), 10 * H, {"n_1h": 1, "n_6h": 1}),
+            (("a",), 15 * H, {"n_1h": 0, "n_6h": 1}),
+            (("a",), 16 * H, {"n_1h": 0, "n_6h": 0}),
+        ],
+    ),
     Case(
         "nulls are skipped",
         plan_of(Nulls),
@@ -212,10 +215,18 @@ CASES: tuple[Case, ...] = (
         "latest: ties, nulls, expiry",
         plan_of(Latest),
         {
-            "events": [row(10, x=1, s="ä"), row(10, x=2, s="a"), row(10, x=2, s="b"), row(20, x=None, s=None),
-                       row(20, x=None, s="")],
-            "ordered": [(5, {"u": "a", "x": 9, "seq": 1}), (5, {"u": "a", "x": 1, "seq": 2}),
-                        (5, {"u": "a", "x": 5, "seq": None})],
+            "events": [
+                row(10, x=1, s="ä"),
+                row(10, x=2, s="a"),
+                row(10, x=2, s="b"),
+                row(20, x=None, s=None),
+                row(20, x=None, s=""),
+            ],
+            "ordered": [
+                (5, {"u": "a", "x": 9, "seq": 1}),
+                (5, {"u": "a", "x": 1, "seq": 2}),
+                (5, {"u": "a", "x": 5, "seq": None}),
+            ],
         },
         [
             (("a",), 10, {"last_x": None, "last_s": None, "last_seq": 1}),
@@ -223,7 +234,7 @@ CASES: tuple[Case, ...] = (
             (("a",), 21, {"last_x": None, "last_s": ""}),
             (("a",), 5, {"last_seq": None}),
         ],
-    ),  # fmt: skip
+    ),
     Case(
         "latest: ttl bounds are inclusive at t - ttl",
         plan_of(Latest),
@@ -246,11 +257,15 @@ CASES: tuple[Case, ...] = (
         "composite keys; a null part never matches",
         plan_of(Pair),
         {
-            "pairs": [(1, {"u": "a", "m": 1, "x": 5}), (2, {"u": "a", "m": 2, "x": 7}),
-                      (3, {"u": "a", "m": None, "x": 100}), (4, {"u": None, "m": 1, "x": 100})],
+            "pairs": [
+                (1, {"u": "a", "m": 1, "x": 5}),
+                (2, {"u": "a", "m": 2, "x": 7}),
+                (3, {"u": "a", "m": None, "x": 100}),
+                (4, {"u": None, "m": 1, "x": 100}),
+            ],
         },
         [(("a", 1), 10, {"total": 5}), (("a", 2), 10, {"total": 7}), (("b", 1), 10, {"total": None})],
-    ),  # fmt: skip
+    ),
     Case(
         "batch tiers are asked at the last closed period",
         plan_of(Tiers),

@@ -199,7 +199,10 @@ def default_of_another_type() -> None:
 @pytest.mark.parametrize(
     ("body", "parts"),
     [
-        (wrong_column, ["f (", "test_definitions.py:", "'prise'", "user, item, price, n", "Did you mean 'price'?"]),
+        (
+            wrong_column,
+            ["f (", "test_definitions.py:", "'prise'", "user, item, price, n", "Did you mean 'price'?"],
+        ),
         (no_window, ["needs window="]),
         (wrong_type, ["declared int but gives float"]),
         (unknown_tier, ["'realtme'", "realtime, 5m, 1h, 1d", "Did you mean 'realtime'?"]),
@@ -243,7 +246,13 @@ SECOND = '    @feature(freshness="realtime", ttl="1d")\n    def last(e: events) 
 
 
 def version(tmp_path: Path, **changes: str) -> str:
-    values = {"head": "", "factor": "2", "owner": "a", "doc": "d", "features": FIRST + "\n" + SECOND} | changes
+    values = {
+        "head": "",
+        "factor": "2",
+        "owner": "a",
+        "doc": "d",
+        "features": FIRST + "\n" + SECOND,
+    } | changes
     file = tmp_path / "definitions.py"
     file.write_text(SOURCE.format(**values))
     return load_definitions(file)["g"].version

@@ -101,9 +101,20 @@ def test_wrong_types_are_errors() -> None:
 
 @pytest.mark.parametrize(
     ("size", "hop"),
-    [("12s", SECOND), ("1m", 5 * SECOND), ("6m", 30 * SECOND), ("10m", 30 * SECOND), ("1h", 5 * MINUTE),
-     ("6h", 5 * MINUTE), ("12h", HOUR), ("24h", HOUR), ("7d", HOUR), ("12d", DAY), ("90m", 5 * MINUTE)],
-)  # fmt: skip
+    [
+        ("12s", SECOND),
+        ("1m", 5 * SECOND),
+        ("6m", 30 * SECOND),
+        ("10m", 30 * SECOND),
+        ("1h", 5 * MINUTE),
+        ("6h", 5 * MINUTE),
+        ("12h", HOUR),
+        ("24h", HOUR),
+        ("7d", HOUR),
+        ("12d", DAY),
+        ("90m", 5 * MINUTE),
+    ],
+)
 def test_default_hop(size: str, hop: int) -> None:
     assert default_hop(parse_duration(size)) == hop
 
