@@ -23,9 +23,7 @@ from localstack.stack import down as stop_stack
 from localstack.stack import status as stack_status
 from localstack.stack import up as start_stack
 
-_home = click.option(
-    "--home", type=click.Path(path_type=Path), help="Folder of the stack (default: .featuredsl here)."
-)
+_home = click.option("--home", type=click.Path(path_type=Path), help="Folder of the stack (default: .featuredsl here).")
 _json = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout.")
 
 
@@ -48,9 +46,7 @@ def up(home: Path | None, only: str | None) -> None:
     begin = time.monotonic()
     with console.status("starting " + ", ".join(names)):
         state = start_stack(_layout(home), names, lambda line: console.print(f"  {line}", highlight=False))
-    console.print(
-        f"ready after {time.monotonic() - begin:.0f} s; logs in {state.home / 'logs'}", highlight=False
-    )
+    console.print(f"ready after {time.monotonic() - begin:.0f} s; logs in {state.home / 'logs'}", highlight=False)
     for name, url in sorted(state.web.items()):
         console.print(f"  {name} web page: {url}", highlight=False)
 

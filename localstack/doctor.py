@@ -13,9 +13,10 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 
 from featuredsl.errors import FeatureError
-from localstack.flink import flink_home
+from jobs.flink.distribution import flink_home
+from jobs.java import java
 from localstack.redis_server import redis_binary
-from localstack.service import Layout, java
+from localstack.service import Layout
 from localstack.spark import spark_home
 from localstack.stack import status
 
@@ -77,17 +78,13 @@ def _python(_: Layout) -> str:
 def _java(_: Layout) -> str:
     done = subprocess.run([java(), "-version"], capture_output=True, text=True, check=True, timeout=30)
     found = re.search(r'version "(\d+)', done.stderr)
-    _require(
-        found is not None and found.group(1) == "17", f"java is {done.stderr.splitlines()[0]}: use JDK 17"
-    )
+    _require(found is not None and found.group(1) == "17", f"java is {done.stderr.splitlines()[0]}: use JDK 17")
     return done.stderr.splitlines()[0]
 
 
 def _memory(_: Layout) -> str:
     gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    _require(
-        gib >= MEMORY_GIB, f"{gib:.0f} GiB of memory: the whole stack needs {MEMORY_GIB}; use `up --only`"
-    )
+    _require(gib >= MEMORY_GIB, f"{gib:.0f} GiB of memory: the whole stack needs {MEMORY_GIB}; use `up --only`")
     return f"{gib:.0f} GiB"
 
 
@@ -107,9 +104,7 @@ def _jars(layout: Layout) -> str:
     missing = [name for name, pattern in wanted.items() if not any((layout.jars / name).glob(pattern))]
     if not (layout.jars / "flink" / "featuredsl-flink-connector.jar").exists():
         missing.append("flink/featuredsl-flink-connector.jar")
-    _require(
-        not missing, f"no {', '.join(missing)} in {layout.jars}: run `./run setup` or set FEATUREDSL_JARS"
-    )
+    _require(not missing, f"no {', '.join(missing)} in {layout.jars}: run `./run setup` or set FEATUREDSL_JARS")
     return str(layout.jars)
 
 
@@ -124,7 +119,5 @@ def _pyflink(layout: Layout) -> str:
 
 def _setuptools(_: Layout) -> str:
     found = version("setuptools")
-    _require(
-        int(found.split(".")[0]) < 82, f"setuptools {found} has no pkg_resources, Beam needs it: use < 82"
-    )
+    _require(int(found.split(".")[0]) < 82, f"setuptools {found} has no pkg_resources, Beam needs it: use < 82")
     return found

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import sys
-from importlib.util import find_spec
-from pathlib import Path
 
-from featuredsl.errors import DependencyError
+from jobs.flink.distribution import flink_home, java_exports
+from jobs.java import SMALL_JVM
 from localstack.process import free_ports
-from localstack.service import HOST, SMALL_JVM, Layout, Part, Service, get_json, python_path
+from localstack.service import HOST, Layout, Part, Service, get_json, python_path
 
 SLOTS = 8
 JOBMANAGER_MEMORY = "1200m"
 TASKMANAGER_MEMORY = "2304m"
 _CONF_FILES = ("log4j-console.properties", "log4j-cli.properties")
-
-
-def flink_home() -> Path:
-    """The folder of the Flink distribution inside the PyFlink package."""
-    spec = find_spec("pyflink")
-    if spec is None or not spec.submodule_search_locations:
-        msg = "PyFlink is not installed: install `featuredsl[flink]`"
-        raise DependencyError(msg)
-    return Path(spec.submodule_search_locations[0])
 
 
 def flink(layout: Layout) -> Part:
@@ -44,7 +33,7 @@ def flink(layout: Layout) -> Part:
     def prepare() -> None:
         for name in _CONF_FILES:
             shutil.copy(home / "conf" / name, conf / name)
-        (conf / "config.yaml").write_text(_config(layout, home, rpc, rest), encoding="utf-8")
+        (conf / "config.yaml").write_text(_config(layout, rpc, rest), encoding="utf-8")
 
     def start(script: str) -> tuple[str, ...]:
         return ("bash", str(home / "bin" / script), "start-foreground")
@@ -68,19 +57,9 @@ def _rest_missing(url: str) -> str | None:
     return None if get_json(f"{url}/overview") else f"the JobManager at {url} does not answer"
 
 
-def _exports(home: Path) -> str:
-    """The JVM options that the distribution ships; without them user code fails on JDK 17."""
-    text = (home / "conf" / "config.yaml").read_text(encoding="utf-8")
-    found = re.search(r"^ +all: (--add-exports=.*)$", text, re.MULTILINE)
-    if found is None:
-        msg = f"{home}/conf/config.yaml has no env.java.opts.all; the PyFlink package is not the one expected"
-        raise DependencyError(msg)
-    return found.group(1)
-
-
-def _config(layout: Layout, home: Path, rpc: int, rest: int) -> str:
+def _config(layout: Layout, rpc: int, rest: int) -> str:
     scratch = layout.folder("flink", "tmp")
-    options = " ".join((_exports(home), *layout.java_options()))
+    options = " ".join((java_exports(), *layout.java_options()))
     values = {
         "env.java.opts.all": options,
         "env.java.opts.jobmanager": " ".join(SMALL_JVM),

@@ -11,8 +11,9 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from featuredsl.errors import DependencyError
+from jobs.java import java
 from localstack.process import free_ports, service_env
-from localstack.service import HOST, PROBE_TIMEOUT_S, Layout, Part, Service, java
+from localstack.service import HOST, PROBE_TIMEOUT_S, Layout, Part, Service
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 
@@ -30,9 +31,7 @@ def kafka(layout: Layout) -> Part:
         if not (data / "meta.properties").exists():
             _format(command, config, layout)
 
-    broker = Service(
-        "kafka", (*command, "kafka.Kafka", str(config)), {"TZ": "UTC"}, lambda: probe_kafka(address)
-    )
+    broker = Service("kafka", (*command, "kafka.Kafka", str(config)), {"TZ": "UTC"}, lambda: probe_kafka(address))
     return Part("kafka", prepare, (broker,), address)
 
 

@@ -145,7 +145,5 @@ def _reap(pid: int) -> None:
 
 
 def _start_mark_by_ps(pid: int) -> str | None:
-    done = subprocess.run(
-        ["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
     return done.stdout.strip() or None

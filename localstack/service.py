@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 import urllib.error
 import urllib.request
@@ -13,12 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from featuredsl.errors import DependencyError
-
 HOST = "127.0.0.1"
 PROBE_TIMEOUT_S = 2.0
-# A JVM that only coordinates: compiles little, starts faster, and takes less memory.
-SMALL_JVM = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +67,6 @@ class Layout:
     def java_options(self) -> tuple[str, ...]:
         """Options of every JVM: temporary files stay under home."""
         return (f"-Djava.io.tmpdir={self.scratch}", "-XX:-UsePerfData")
-
-
-def java() -> str:
-    """The java command. Raises DependencyError when there is none."""
-    home = os.environ.get("JAVA_HOME", "")
-    found = shutil.which("java", path=f"{home}/bin") if home else None
-    found = found or shutil.which("java")
-    if found is None:
-        msg = "no java: install a JDK 17 and put its bin folder on the PATH, or set JAVA_HOME"
-        raise DependencyError(msg)
-    return found
 
 
 def python_path() -> str:

@@ -7,11 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from featuredsl.errors import DependencyError
+from jobs.java import SMALL_JVM
 from localstack.process import free_ports
-from localstack.service import HOST, SMALL_JVM, Layout, Part, Service, get_json, python_path
+from localstack.service import HOST, Layout, Part, Service, get_json, python_path
 
 WORKER_CORES = 2
 WORKER_MEMORY = "3g"
+# The submission server would listen on a fixed port, and nothing uses it.
+_DAEMON_SETTINGS = {"spark.master.rest.enabled": "false", "spark.worker.cleanup.enabled": "true"}
 
 
 def spark_home() -> Path:
@@ -60,14 +63,17 @@ def spark(layout: Layout) -> Part:
         env,
         lambda: probe_spark(web),
     )
-    return Part("spark", lambda: None, (master, worker), url, {"Spark": web})
+
+    def prepare() -> None:
+        settings = "".join(f"{name} {value}\n" for name, value in _DAEMON_SETTINGS.items())
+        (Path(env["SPARK_CONF_DIR"]) / "spark-defaults.conf").write_text(settings, encoding="utf-8")
+
+    return Part("spark", prepare, (master, worker), url, {"Spark": web})
 
 
 def _options(**values: object) -> tuple[str, ...]:
     given = {"host": HOST, **values}
-    return tuple(
-        text for name, value in given.items() for text in (f"--{name.replace('_', '-')}", str(value))
-    )
+    return tuple(text for name, value in given.items() for text in (f"--{name.replace('_', '-')}", str(value)))
 
 
 def probe_spark(web: str) -> str | None:

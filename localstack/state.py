@@ -43,8 +43,7 @@ class StackState:
             msg = f"{path} has format {document.get('format')!r}; this release knows {FORMAT}"
             raise StateError(msg)
         processes = {
-            part: [ProcessRecord(**record) for record in records]
-            for part, records in document["processes"].items()
+            part: [ProcessRecord(**record) for record in records] for part, records in document["processes"].items()
         }
         return cls(home, processes, document["endpoints"], document["web"])
 

@@ -10,6 +10,7 @@ from typing import Any
 from featuredsl.compilers.flink import GroupTarget, StreamConfig
 from featuredsl.compilers.flink import statements as compile_statements
 from featuredsl.registry import Registry
+from jobs.flink.runtime import load_config, run_statements
 
 KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "groups")
 
