@@ -76,10 +76,7 @@ class NumericBaseline:
         """Counts per bin of both sides."""
         limits = bin_limits(self.edges)
         before, now = count_in_bins(self.sample, self.edges), count_in_bins(current, self.edges)
-        rows = [
-            Bin(low, high, None, int(b), int(c))
-            for (low, high), b, c in zip(limits, before, now, strict=True)
-        ]
+        rows = [Bin(low, high, None, int(b), int(c)) for (low, high), b, c in zip(limits, before, now, strict=True)]
         return BinTable((*rows, *_missing(self.sample.missing, current.missing)))
 
 
@@ -91,9 +88,7 @@ class CategoryBaseline:
     kept: tuple[str, ...]
 
     @classmethod
-    def freeze(
-        cls, sample: CategorySample, *, clip: float = CLIP, most: int | None = None
-    ) -> CategoryBaseline:
+    def freeze(cls, sample: CategorySample, *, clip: float = CLIP, most: int | None = None) -> CategoryBaseline:
         """Keep the categories with at least `clip` of the rows, and no more than `most` of them."""
         total = sample.present
         ordered = sorted(sample.counts.items(), key=lambda item: (-item[1], item[0]))

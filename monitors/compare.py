@@ -85,9 +85,7 @@ class Comparison:
         return isinstance(self.current, CategorySample)
 
 
-def compare_values(
-    baseline: Sequence[object], current: Sequence[object], *, categorical: bool = False
-) -> Comparison:
+def compare_values(baseline: Sequence[object], current: Sequence[object], *, categorical: bool = False) -> Comparison:
     """Compare raw values. Raises InputError when a value is not a number and `categorical` is false."""
     if categorical:
         return compare(CategoryBaseline.freeze(category_sample(baseline)), category_sample(current))

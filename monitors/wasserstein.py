@@ -23,9 +23,7 @@ class Wasserstein:
     floor: float | None
 
 
-def wasserstein(
-    baseline: NumericSample, current: NumericSample, *, dispersion: float = 1.0
-) -> Wasserstein | None:
+def wasserstein(baseline: NumericSample, current: NumericSample, *, dispersion: float = 1.0) -> Wasserstein | None:
     """Compare finite rows; None when a side has none.
 
     The floor is sqrt(2 / pi) * J * sqrt(1/n + 1/m) with J the integral of sqrt(F (1 - F)) of the baseline.
