@@ -1,10 +1,10 @@
 """A trained model as a directory: what the trainer writes, the registry keeps and the scorer reads.
 
-    manifest.json    format, model, Vowpal Wabbit options, feature space, exploration, lineage, SHA-256 of every file
-    model.onnx       weights and the sum over them
-    vocabulary.json  the preprocessor
-    golden.json      requests with the costs and probabilities that Vowpal Wabbit itself gives for them
-    model.vw         the learner's own file, for retraining and audits
+manifest.json    format, model, Vowpal Wabbit options, feature space, exploration, lineage, SHA-256 of every file
+model.onnx       weights and the sum over them
+vocabulary.json  the preprocessor
+golden.json      requests with the costs and probabilities that Vowpal Wabbit itself gives for them
+model.vw         the learner's own file, for retraining and audits
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Ranked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SlotResult:
-    """The pick of one slot. `ranking` starts with the pick, then ascending cost; all empty where nothing was allowed."""
+    """The pick of one slot: `ranking` starts with it, then ascending cost; empty where nothing was allowed."""
 
     slot_id: str
     ranking: tuple[Ranked, ...]
@@ -83,9 +83,7 @@ def decide(
     results = []
     for position, (slot, mask) in enumerate(zip(request.slots, permitted(request), strict=True)):
         available = np.nonzero(mask & free)[0]
-        pick, result = _fill(
-            request, slot, (available, costs[position]), (exploration, slot_tag(seed, position))
-        )
+        pick, result = _fill(request, slot, (available, costs[position]), (exploration, slot_tag(seed, position)))
         if pick is not None:
             free[pick] = False
         results.append(result)
@@ -109,11 +107,8 @@ def _fill(
     positions, scores, chances = order.tolist(), ordered.tolist(), explore.normalised(pmf).tolist()
     for values in (positions, scores, chances):
         values[0], values[drawn] = values[drawn], values[0]
-    candidates = request.candidates
-    ranking = tuple(
-        Ranked(candidates[index].action_id, score, chance)
-        for index, score, chance in zip(positions, scores, chances, strict=True)
-    )
+    names = [request.candidates[position].action_id for position in positions]
+    ranking = tuple(map(Ranked, names, scores, chances))
     return positions[0], SlotResult(slot.slot_id, ranking, ranking[0].action_id, ranking[0].probability)
 
 

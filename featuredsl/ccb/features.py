@@ -1,16 +1,15 @@
 """From decision requests to the padded index and value matrices that an exported model scores.
 
-Per candidate there is one row with the terms that depend on the candidate; terms of the context and the slot alone
-(and the constant) are the same for all candidates of a slot and go into a shared row. Hashed candidates are kept in
-a bounded cache, as are whole candidate sets, because catalogs change far less often than requests come.
+Per candidate there is one column with the terms that depend on the candidate; terms of the context and the slot
+alone (and the constant) are the same for all candidates of a slot and go into a shared column. Hashed candidates are
+kept in a bounded cache, as are whole candidate sets, because catalogs change far less often than requests come.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from featuredsl.ccb.hashing import (
     Hashes,
     HashOptions,
     Values,
+    column,
     hash_tokens,
     interact,
     slot_index,
@@ -62,41 +62,42 @@ class FeatureSpace:
 
 
 class SlotInput(NamedTuple):
-    """What scores the candidates of one slot: `rows` [candidates, terms] and `shared` [1, terms]."""
+    """What scores the candidates of one slot: `own` [terms, candidates] and `shared` [terms, 1]."""
 
-    rows: Block
+    own: Block
     shared: Block
 
 
-class LeastRecent(Generic[Key, Value]):
-    """A bounded mapping that forgets the least recently used entry."""
+class TwoGenerations(Generic[Key, Value]):
+    """A bounded mapping without bookkeeping on hits: what was not used for a whole generation is forgotten."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
-        self._entries: OrderedDict[Key, Value] = OrderedDict()
+        self._young: dict[Key, Value] = {}
+        self._old: dict[Key, Value] = {}
 
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """The value of `key`, made and remembered when absent. Safe for threads: at worst it is made twice."""
-        try:
-            value = self._entries[key]
-            self._entries.move_to_end(key)
-        except KeyError:
-            value = make()
-            self._entries[key] = value
-            while len(self._entries) > self._capacity:
-                self._forget()
+        value = self._young.get(key)
+        if value is None:
+            value = self._old.get(key)
+            value = make() if value is None else value
+            if len(self._young) >= self._capacity:
+                self._old, self._young = self._young, {}
+            self._young[key] = value
         return value
 
-    def _forget(self) -> None:
-        try:
-            self._entries.popitem(last=False)
-        except KeyError:
-            return
+
+@dataclass(eq=False, slots=True)
+class _Candidate:
+    """The hashed features of one action; compared and hashed by identity."""
+
+    block: Block
 
 
 @dataclass(eq=False, slots=True)
 class _CandidateSet:
-    """Stacked features of a candidate list; `by_position` holds the terms that need no context, per slot."""
+    """Features of a candidate list side by side; `by_position` has the terms that need no context, per slot."""
 
     block: Block
     by_position: dict[int, list[Block]] = field(default_factory=dict)
@@ -105,34 +106,27 @@ class _CandidateSet:
 class FeatureBuilder:
     """Turns requests into matrices for one model; keeps its caches between requests."""
 
-    def __init__(
-        self, space: FeatureSpace, pre: Preprocessor, actions: int = 100_000, candidate_sets: int = 64
-    ) -> None:
+    def __init__(self, space: FeatureSpace, pre: Preprocessor, actions: int = 50_000, candidate_sets: int = 64) -> None:
         self._space = space
         self._pre = pre
         self._shared, self._cached, self._mixed = space.shared, space.cached, space.mixed
-        self._actions: LeastRecent[Any, Block] = LeastRecent(actions)
-        self._sets: LeastRecent[Any, _CandidateSet] = LeastRecent(candidate_sets)
+        self._actions: TwoGenerations[Hashable, _Candidate] = TwoGenerations(actions)
+        self._sets: TwoGenerations[tuple[_Candidate, ...], _CandidateSet] = TwoGenerations(candidate_sets)
 
     def build(self, request: DecisionRequest) -> list[SlotInput]:
         """One input per slot, for all candidates of the request."""
-        options = self._space.hashing
-        context = _row(hash_tokens(CONTEXT, self._pre.context(request.context), options))
-        candidates = self._candidates(request.candidates)
-        return [
-            self._slot_input(candidates, context, slot, position)
-            for position, slot in enumerate(request.slots)
-        ]
+        context = hash_tokens(CONTEXT, self._pre.context(request.context), self._space.hashing)
+        hashed = tuple([self._candidate(action) for action in request.candidates])
+        candidates = self._sets.get(hashed, lambda: _CandidateSet(_beside(hashed)))
+        return [self._slot_input(candidates, context, slot, position) for position, slot in enumerate(request.slots)]
 
-    def _slot_input(
-        self, candidates: _CandidateSet, context: Block, slot: Slot, position: int
-    ) -> SlotInput:
+    def _slot_input(self, candidates: _CandidateSet, context: Block, slot: Slot, position: int) -> SlotInput:
         options = self._space.hashing
         spaces = {
             ACTION: candidates.block,
             CONTEXT: context,
-            SLOT: _row(hash_tokens(SLOT, self._pre.slot(slot), options)),
-            SLOT_ID: _single(slot_index(position, options)),
+            SLOT: hash_tokens(SLOT, self._pre.slot(slot), options),
+            SLOT_ID: column([slot_index(position, options)], [1.0]),
         }
         fixed = candidates.by_position.get(position)
         if fixed is None:
@@ -141,56 +135,37 @@ class FeatureBuilder:
         mixed = [self._term(term, spaces) for term in self._mixed]
         shared = [self._term(term, spaces) for term in self._shared]
         if self._space.constant:
-            shared.append(_single(CONSTANT & options.mask))
-        return SlotInput(_side_by_side([*fixed, *mixed], len(candidates.block[0])), _side_by_side(shared, 1))
+            shared.append(column([CONSTANT & options.mask], [1.0]))
+        return SlotInput(_below([*fixed, *mixed]), _below(shared))
 
     def _term(self, term: str, spaces: dict[str, Block]) -> Block:
         if len(term) == 1:
             return spaces[term]
         return interact([(name, spaces[name]) for name in term], self._space.hashing.mask)
 
-    def _candidates(self, candidates: Sequence[Action]) -> _CandidateSet:
-        keys = tuple(map(_action_key, candidates))
-        return self._sets.get(keys, lambda: self._stack(keys, candidates))
-
-    def _stack(self, keys: Sequence[Hashable], candidates: Sequence[Action]) -> _CandidateSet:
-        return _CandidateSet(
-            _padded([self._actions.get(key, lambda action=action: self._hash(action)) for key, action in zip(keys, candidates, strict=True)])
-        )
+    def _candidate(self, action: Action) -> _Candidate:
+        """Values that are equal across types (1, 1.0, True) have keys of their own."""
+        features = action.features
+        values = tuple(features.values())
+        key = (action.action_id, *features, values, tuple(map(type, values)))
+        return self._actions.get(key, lambda: _Candidate(self._hash(action)))
 
     def _hash(self, action: Action) -> Block:
         return hash_tokens(ACTION, self._pre.action(action), self._space.hashing)
 
 
-def _action_key(action: Action) -> Hashable:
-    """Equal keys mean equal features: values that are equal across types (1, 1.0, True) are told apart."""
-    features = action.features
-    values = tuple(features.values())
-    return action.action_id, tuple(features), values, tuple(map(type, values))
-
-
-def _padded(blocks: Sequence[Block]) -> Block:
-    width = max((len(hashes) for hashes, _ in blocks), default=0)
-    index: Hashes = np.zeros((len(blocks), width), dtype=np.uint32)
-    value: Values = np.zeros((len(blocks), width), dtype=np.float32)
-    for row, (hashes, values) in enumerate(blocks):
-        index[row, : len(hashes)] = hashes
-        value[row, : len(values)] = values
+def _beside(candidates: Sequence[_Candidate]) -> Block:
+    """One column per candidate, padded with value 0."""
+    height = max((len(candidate.block[0]) for candidate in candidates), default=0)
+    index: Hashes = np.zeros((height, len(candidates)), dtype=np.uint32)
+    value: Values = np.zeros((height, len(candidates)), dtype=np.float32)
+    for at, candidate in enumerate(candidates):
+        hashes, values = candidate.block
+        index[: len(hashes), at] = hashes[:, 0]
+        value[: len(values), at] = values[:, 0]
     return index, value
 
 
-def _row(block: Block) -> Block:
-    return block[0][None, :], block[1][None, :]
-
-
-def _single(index: int) -> Block:
-    return np.array([[index]], dtype=np.uint32), np.ones((1, 1), dtype=np.float32)
-
-
-def _side_by_side(blocks: Iterable[Block], rows: int) -> Block:
-    filled = [block for block in blocks if block[0].shape[1]]
-    if not filled:
-        return np.zeros((rows, 1), dtype=np.uint32), np.zeros((rows, 1), dtype=np.float32)
-    return np.concatenate([index for index, _ in filled], axis=1), np.concatenate(
-        [value for _, value in filled], axis=1
-    )
+def _below(blocks: Sequence[Block]) -> Block:
+    """Blocks below each other; never without columns, because every block of a slot has the same number of them."""
+    return np.concatenate([index for index, _ in blocks]), np.concatenate([value for _, value in blocks])

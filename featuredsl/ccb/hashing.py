@@ -22,6 +22,7 @@ from featuredsl.ccb.preprocess import Token
 Hashes: TypeAlias = NDArray[np.uint32]
 Values: TypeAlias = NDArray[np.float32]
 Block: TypeAlias = tuple[Hashes, Values]
+"""Indices and values of shape [features, candidates], or [features, 1] where all candidates share them."""
 
 CONSTANT = 11650396
 _FNV = np.uint32(16777619)
@@ -67,17 +68,19 @@ def slot_index(position: int, options: HashOptions) -> int:
 
 
 def hash_tokens(namespace: str, tokens: Sequence[Token], options: HashOptions) -> Block:
-    """Indices and values of the features of one namespace; features with value 0 are dropped, as `vw` does."""
+    """Features of one namespace as a column; features with value 0 are dropped, as `vw` does."""
     seed, mask = namespace_seed(namespace, options), options.mask
     kept = [(hash_text(name, seed, options) & mask, value) for name, value in tokens if value != 0]
-    return (
-        np.array([index for index, _ in kept], dtype=np.uint32),
-        np.array([value for _, value in kept], dtype=np.float32),
-    )
+    return column([index for index, _ in kept], [value for _, value in kept])
+
+
+def column(indices: Sequence[int], values: Sequence[float]) -> Block:
+    """A block of one column."""
+    return np.array([indices], dtype=np.uint32).T, np.array([values], dtype=np.float32).T
 
 
 def interact(parts: Sequence[tuple[str, Block]], mask: int) -> Block:
-    """All combinations of an interaction term; `parts` are (namespace, block of shape [rows or 1, features]).
+    """All combinations of an interaction term; `parts` are (namespace, block), columns match or are one.
 
     A namespace that follows itself is combined without mirrored pairs, self-pairs included, as `vw` does.
     """
@@ -86,12 +89,12 @@ def interact(parts: Sequence[tuple[str, Block]], mask: int) -> Block:
     for _, run in groupby(parts, key=lambda part: part[0]):
         blocks = [block for _, block in run]
         hashes, values = blocks[0]
-        index, value = index[:, :, None], value[:, :, None]
-        for step in _combinations(hashes.shape[1], len(blocks)):
-            index = (index * _FNV) ^ hashes[:, None, step]
-            value = value * values[:, None, step]
-        index = index.reshape(index.shape[0], -1)
-        value = value.reshape(value.shape[0], -1)
+        index, value = index[:, None], value[:, None]
+        for step in _combinations(len(hashes), len(blocks)):
+            index = (index * _FNV) ^ hashes[step]
+            value = value * values[step]
+        index = index.reshape(-1, index.shape[-1])
+        value = value.reshape(-1, value.shape[-1])
     return index & np.uint32(mask), value
 
 

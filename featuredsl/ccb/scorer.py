@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import onnxruntime
+from numpy.typing import NDArray
 
 from featuredsl.ccb import artefact, decide, explore
 from featuredsl.ccb.decide import Costs, DecisionResult, Ranked, SlotResult
 from featuredsl.ccb.features import FeatureBuilder, SlotInput
+from featuredsl.ccb.hashing import Block
 from featuredsl.ccb.preprocess import Preprocessor
 from featuredsl.ccb.types import Action, DecisionRequest, Slot
 from featuredsl.errors import CheckFailed, InputError
@@ -104,33 +106,38 @@ class CcbScorer:
                     raise CheckFailed(msg)
 
     def _run(self, slots: Sequence[SlotInput]) -> list[Costs]:
-        counts = [len(slot.rows[0]) for slot in slots]
+        counts = [slot.own[0].shape[1] for slot in slots]
+        own_index, own_value = _beside([slot.own for slot in slots])
+        shared_index, shared_value = _beside([slot.shared for slot in slots])
         scores = self._session.run(
             ["score"],
             {
-                **_stacked([slot.rows for slot in slots], "idx", "val"),
-                **_stacked([slot.shared for slot in slots], "shared_idx", "shared_val"),
+                "idx": own_index,
+                "val": own_value,
+                "shared_idx": shared_index,
+                "shared_val": shared_value,
                 "owner": np.repeat(np.arange(len(slots), dtype=np.int32), counts),
             },
         )[0]
-        return np.split(scores, np.cumsum(counts)[:-1])
+        return np.split(scores, np.cumsum(counts)[:-1]) if len(slots) > 1 else [scores]
 
 
-def _stacked(blocks: Sequence[Any], index_name: str, value_name: str) -> dict[str, Any]:
-    """Blocks below each other; narrower ones are padded with value 0. Indices are below 2**31, so int32 holds them."""
+def _beside(blocks: Sequence[Block]) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Blocks beside each other, padded with value 0. Indices are below 2**31, so that int32 holds them."""
     if len(blocks) == 1:
-        return {index_name: blocks[0][0].view(np.int32), value_name: blocks[0][1]}
-    width = max(index.shape[1] for index, _ in blocks)
-    height = sum(index.shape[0] for index, _ in blocks)
+        index, value = blocks[0]
+        return index.view(np.int32), value
+    height = max(len(index) for index, _ in blocks)
+    width = sum(index.shape[1] for index, _ in blocks)
     indices = np.zeros((height, width), dtype=np.int32)
     values = np.zeros((height, width), dtype=np.float32)
-    row = 0
+    start = 0
     for index, value in blocks:
-        end = row + len(index)
-        indices[row:end, : index.shape[1]] = index.view(np.int32)
-        values[row:end, : value.shape[1]] = value
-        row = end
-    return {index_name: indices, value_name: values}
+        end = start + index.shape[1]
+        indices[: len(index), start:end] = index.view(np.int32)
+        values[: len(value), start:end] = value
+        start = end
+    return indices, values
 
 
 def _check_providers(providers: Sequence[str]) -> None:
