@@ -84,7 +84,6 @@ def _table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]]
 
 
 def _source_table(source: EventSource, config: StreamConfig) -> str:
-    delay = f"INTERVAL '{config.watermark_delay_ms / 1000:.3f}' SECOND(6, 3)"
     columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
     columns += [
         "`_ts` BIGINT",
@@ -97,7 +96,7 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
         "`_partition` INT METADATA FROM 'partition' VIRTUAL",
         "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
         "`_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3)",
-        f"WATERMARK FOR `_rt` AS `_rt` - {delay}",
+        f"WATERMARK FOR `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000 - {config.watermark_delay_ms}, 3)",
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
