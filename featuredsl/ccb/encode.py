@@ -11,18 +11,31 @@ learner would otherwise sample an action for the unlabelled slot. Namespaces are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from featuredsl.ccb.preprocess import ACTION, CONTEXT, IDENTITY, SLOT, Preprocessor, Token, escape_value
-from featuredsl.ccb.types import DecisionRequest, Example, Slot, SlotLabel
+from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot, SlotLabel
 from featuredsl.ccb.validate import check_labels, check_request
 
 
+ActionWriter: TypeAlias = Callable[[Action, Preprocessor], str]
+
+
+def action_line(action: Action, pre: Preprocessor = IDENTITY) -> str:
+    """The line of one candidate."""
+    return f"ccb action |{ACTION}{_features(pre.action(action))}"
+
+
 def encode_example(
-    request: DecisionRequest, labels: Sequence[SlotLabel] | None, pre: Preprocessor = IDENTITY
+    request: DecisionRequest,
+    labels: Sequence[SlotLabel] | None,
+    pre: Preprocessor = IDENTITY,
+    write_action: ActionWriter = action_line,
 ) -> str:
     """The text of one example without a trailing newline; `labels` None = for prediction.
 
+    `write_action` may answer from a cache what `action_line` says.
     Raises `schemas.records.RecordError` for a request or labels that must not reach the learner.
     """
     check_request(request)
@@ -30,7 +43,7 @@ def encode_example(
         check_labels(request, labels)
     index = {action.action_id: at for at, action in enumerate(request.candidates)}
     lines = [f"ccb shared |{CONTEXT}{_features(pre.context(request.context))}"]
-    lines += [f"ccb action |{ACTION}{_features(pre.action(action))}" for action in request.candidates]
+    lines += [write_action(action, pre) for action in request.candidates]
     for at, slot in enumerate(request.slots):
         label = "" if labels is None else f" {_label(index, labels[at])}"
         head = f"ccb slot{label}{_allowed(index, slot)} {_tag(request.seed, at)}"
@@ -38,10 +51,10 @@ def encode_example(
     return "\n".join(lines)
 
 
-def training_text(example: Example, pre: Preprocessor = IDENTITY) -> str:
+def training_text(example: Example, pre: Preprocessor = IDENTITY, write_action: ActionWriter = action_line) -> str:
     """The text of a labelled example; its weight divides the probability (the text form has no weight)."""
     labels = [SlotLabel(item.chosen, item.cost, item.probability / example.weight) for item in example.labels]
-    return encode_example(example.request, labels, pre)
+    return encode_example(example.request, labels, pre, write_action)
 
 
 def number(value: float) -> str:
