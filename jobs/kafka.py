@@ -94,11 +94,14 @@ def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], 
     """The offset after the last readable (committed) record of every partition."""
     partitions = partitions_of(bootstrap, topics)
     request = {partition: OffsetSpec.latest() for partition in partitions}
-    futures = _admin(bootstrap).list_offsets(
+    # The client is kept in a variable: when it is collected, its open requests never end.
+    admin = _admin(bootstrap)
+    futures = admin.list_offsets(
         request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ADMIN_TIMEOUT_S
     )
     try:
-        return {(p.topic, p.partition): future.result().offset for p, future in futures.items()}
+        found = {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S) for p, future in futures.items()}
+        return {place: result.offset for place, result in found.items()}
     except KafkaException as error:
         raise _unreachable(bootstrap, error) from error
 
@@ -129,9 +132,7 @@ def read_all(
     reader = Consumer(_consumer_options(bootstrap, "featuredsl-read") | {"enable.partition.eof": True})
     try:
         todo = {number for (name, number), end in stop_at.items() if name == topic and end > 0}
-        reader.assign(
-            [TopicPartition(topic, n, begin.get((topic, n), OFFSET_BEGINNING)) for n in sorted(todo)]
-        )
+        reader.assign([TopicPartition(topic, n, begin.get((topic, n), OFFSET_BEGINNING)) for n in sorted(todo)])
         while todo:
             for message in reader.consume(1000, POLL_S):
                 if _at_end(message):
@@ -149,9 +150,7 @@ def read_all(
         reader.close()
 
 
-def consume(
-    bootstrap: str, topics: Iterable[str], group: str, stop: Callable[[], bool]
-) -> Iterator[Record | None]:
+def consume(bootstrap: str, topics: Iterable[str], group: str, stop: Callable[[], bool]) -> Iterator[Record | None]:
     """Follow topics as a consumer group from its committed offsets (else the beginning).
 
     Yields None about five times a second when nothing arrives, so that the caller can act on time; ends when
@@ -206,8 +205,9 @@ def _new_topic(name: str, partitions: int, compacted: bool) -> NewTopic:
 def topic_config(bootstrap: str, topic: str) -> dict[str, str]:
     """The configuration of a topic, as the broker reports it."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
+    admin = _admin(bootstrap)
     try:
-        entries = _admin(bootstrap).describe_configs([resource])[resource].result(ADMIN_TIMEOUT_S)
+        entries = admin.describe_configs([resource])[resource].result(ADMIN_TIMEOUT_S)
     except KafkaException as error:
         raise _unreachable(bootstrap, error) from error
     return {name: entry.value for name, entry in entries.items()}
