@@ -60,21 +60,35 @@ class ServiceClient:
         kept: _Connection | None = None
         try:
             async with asyncio.timeout(TIMEOUT_S):
-                kept = connection or await self._connect()
-                kept.writer.write(raw)
-                reply = await _read_reply(kept.reader)
+                kept, reply = await self._exchange(connection, raw)
         except (OSError, TimeoutError, EOFError, ValueError) as error:
-            if kept is not None:
-                kept.writer.close()
-            kept = None
             msg = f"the scoring service at {self._host}:{self._port} does not answer: {error!r}"
             raise DependencyError(msg) from error
         finally:
             self._free.put_nowait(kept)
         return reply
 
+    async def _exchange(self, idle: _Connection | None, raw: bytes) -> tuple[_Connection, Reply]:
+        """One request; on a connection that the service has closed meanwhile it is repeated on a new one."""
+        if idle is not None:
+            try:
+                return idle, await _send(idle, raw)
+            except (ConnectionError, EOFError):
+                pass
+        fresh = await self._connect()
+        return fresh, await _send(fresh, raw)
+
     async def _connect(self) -> _Connection:
         return _Connection(*await asyncio.open_connection(self._host, self._port))
+
+
+async def _send(connection: _Connection, raw: bytes) -> Reply:
+    try:
+        connection.writer.write(raw)
+        return await _read_reply(connection.reader)
+    except BaseException:
+        connection.writer.close()
+        raise
 
 
 async def _read_reply(reader: asyncio.StreamReader) -> Reply:

@@ -141,8 +141,7 @@ def _items(path: Path) -> tuple[Item, ...]:
         for name in ITEM_FEATURES[1:]:
             _check_short(path, name, (row[name] for row in rows))
         return tuple(
-            Item(row["item_id"], {name: _item_value(name, row[name]) for name in ITEM_FEATURES})
-            for row in rows
+            Item(row["item_id"], {name: _item_value(name, row[name]) for name in ITEM_FEATURES}) for row in rows
         )
     except (KeyError, ValueError) as error:
         msg = f"{path} is not an Open Bandit item context: {error!r}"

@@ -25,8 +25,9 @@ from schemas import topics
 DENSE = (topics.IMPRESSIONS, topics.EXPOSURES, topics.AUCTIONS)
 SPARSE = (topics.CLICKS, topics.ACTIVATIONS, topics.CATALOG)
 TOPICS = (*DENSE, *SPARSE, topics.PREDICTIONS)
-BREAKABLE = (*DENSE, topics.CLICKS, topics.CATALOG, topics.PREDICTIONS)
+BREAKABLE = (*DENSE, *SPARSE, topics.PREDICTIONS)
 BEAT_EVERY_US = 300 * SECOND_US
+SPREAD_US = 300 * SECOND_US
 Progress = Callable[[int], None]
 
 
@@ -45,9 +46,7 @@ class ReplayCounts:
 class Replay:
     """A position in the timeline that only moves forward."""
 
-    def __init__(
-        self, timeline: Timeline, sender: Sender, client: ServiceClient, *, concurrency: int = 8
-    ) -> None:
+    def __init__(self, timeline: Timeline, sender: Sender, client: ServiceClient, *, concurrency: int = 8) -> None:
         self._timeline = timeline
         self._sender = sender
         self._client = client
@@ -79,9 +78,9 @@ class Replay:
         decisions = self._timeline.decisions
         try:
             while self._next_decision < len(decisions) and decisions[self._next_decision].ts_us < until_us:
-                if len(pending) >= self._concurrency:
-                    await self._finish(*pending.popleft(), progress)
                 decision = decisions[self._next_decision]
+                while pending and self._is_full(pending, decision):
+                    await self._finish(*pending.popleft(), progress)
                 pending.append((decision, asyncio.create_task(self._ask(decision))))
                 self._next_decision += 1
             while pending:
@@ -97,6 +96,11 @@ class Replay:
         self._sender.beat(TOPICS, ts_us)
         self._sender.flush()
 
+    def _is_full(self, pending: deque[Any], decision: Decision) -> bool:
+        """Too many questions in flight, or too far apart in event time (their log would be out of order)."""
+        oldest: Decision = pending[0][0]
+        return len(pending) >= self._concurrency or decision.ts_us - oldest.ts_us > SPREAD_US
+
     async def _ask(self, decision: Decision) -> dict[str, Any]:
         """The service's answer; an empty one, counted as a failure, when it did not answer."""
         payload = orjson.dumps(events.decide_request(decision, self._ids))
@@ -111,9 +115,7 @@ class Replay:
         answer: dict[str, Any] = orjson.loads(reply.body)
         return answer
 
-    async def _finish(
-        self, decision: Decision, task: asyncio.Task[dict[str, Any]], progress: Progress | None
-    ) -> None:
+    async def _finish(self, decision: Decision, task: asyncio.Task[dict[str, Any]], progress: Progress | None) -> None:
         answer = await task
         self._send_clicks(decision.ts_us)
         if decision.ts_us - self._last_beat_us >= BEAT_EVERY_US:

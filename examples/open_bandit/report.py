@@ -74,9 +74,7 @@ def _checks(stages: Sequence[Stage]) -> Table:
     table = Table(title="invariants", show_header=False, box=None, pad_edge=False)
     for stage in stages:
         for check in stage.checks:
-            table.add_row(
-                "[green]ok[/]" if check.ok else "[red]FAILED[/]", stage.name, check.name, check.detail
-            )
+            table.add_row("[green]ok[/]" if check.ok else "[red]FAILED[/]", stage.name, check.name, check.detail)
     return table
 
 

@@ -27,8 +27,7 @@ class Sender:
     def __init__(self, bootstrap: str, prefix: str, names: Iterable[str]) -> None:
         self._topics = {name: topics.topic(prefix, name) for name in names}
         self._partitions = {
-            name: [p.partition for p in kafka.partitions_of(bootstrap, [topic])]
-            for name, topic in self._topics.items()
+            name: [p.partition for p in kafka.partitions_of(bootstrap, [topic])] for name, topic in self._topics.items()
         }
         self._producer = kafka.producer(bootstrap)
         self._failure: KafkaError | None = None
@@ -60,9 +59,7 @@ class Sender:
         """Wait until everything queued is acknowledged. Raises DependencyError when something was not."""
         left = self._producer.flush(FLUSH_S)
         if self._failure is not None or left:
-            reason = (
-                self._failure.str() if self._failure else f"{left} records not acknowledged in {FLUSH_S:g} s"
-            )
+            reason = self._failure.str() if self._failure else f"{left} records not acknowledged in {FLUSH_S:g} s"
             msg = f"Kafka did not take the replay's records: {reason}"
             raise DependencyError(msg)
 
@@ -70,9 +67,7 @@ class Sender:
         where = ANY_PARTITION if partition is None else partition
         while True:
             try:
-                self._producer.produce(
-                    self._topics[name], value, key, partition=where, on_delivery=self._delivered
-                )
+                self._producer.produce(self._topics[name], value, key, partition=where, on_delivery=self._delivered)
             except BufferError:
                 self._producer.poll(_QUEUE_FULL_WAIT_S)
                 continue

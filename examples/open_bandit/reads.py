@@ -1,0 +1,69 @@
+"""Online reads at the pauses: logged as JSON lines, compared later with what Spark computes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from examples.open_bandit.timeline import Timeline
+from featuredsl.finalize import FeatureValue
+from featuredsl.online.store import OnlineStore
+from featuredsl.reader import FeatureReader
+from featuredsl.registry import Registry
+from featuredsl.settings import Settings
+
+KEYS_PER_GROUP = 40
+REQUEST = {"affinity": 1.0}
+READ_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """Reads the busiest segments and items of the replay so far, and appends them to a file."""
+
+    settings: Settings
+    path: Path
+
+    def read(self, timeline: Timeline, at_us: int) -> int:
+        """Read every feature of the keys at `at_us`; returns how many values were read."""
+        keys = busiest(timeline, at_us)
+        registry = Registry.load(self.settings.registry)
+        with OnlineStore(self.settings.require("redis"), READ_TIMEOUT_S) as store:
+            rows = FeatureReader(store, registry).get(keys, at_us, REQUEST)
+        with self.path.open("a", encoding="utf-8") as file:
+            for (group, key), row in zip(keys, rows, strict=True):
+                file.write(json.dumps(_logged(at_us, group, key, row), allow_nan=False) + "\n")
+        return sum(len(row) for row in rows)
+
+
+def busiest(timeline: Timeline, before_us: int) -> list[tuple[str, tuple[str, ...]]]:
+    """(group, key) of the entities that were shown most before a time; ties by name."""
+    segments: Counter[str] = Counter()
+    items: Counter[str] = Counter()
+    for decision in timeline.decisions:
+        if decision.ts_us >= before_us:
+            break
+        segments[decision.segment] += 1
+        items[decision.item_id] += 1
+    named = [("segment", name) for name in _top(segments)] + [("item", name) for name in _top(items)]
+    return [(group, (name,)) for group, name in named]
+
+
+def _top(counts: Counter[str]) -> list[str]:
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [name for name, _ in ordered[:KEYS_PER_GROUP]]
+
+
+def _logged(at_us: int, group: str, key: tuple[str, ...], row: dict[str, FeatureValue]) -> dict[str, object]:
+    features = {
+        name: {
+            "value": found.value,
+            "status": found.status,
+            "as_of": found.as_of_us,
+            "event_time": found.event_time_us,
+        }
+        for name, found in row.items()
+    }
+    return {"at": at_us, "group": group, "key": list(key), "request": REQUEST, "features": features}

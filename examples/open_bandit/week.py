@@ -1,0 +1,149 @@
+"""Replaying the week with pauses: at each, the jobs catch up, Spark runs, and online reads are logged."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from examples.open_bandit import events
+from examples.open_bandit.client import ServiceClient
+from examples.open_bandit.probes import same_over_grpc
+from examples.open_bandit.processes import Conversation
+from examples.open_bandit.reads import ReadLog
+from examples.open_bandit.replay import Replay
+from examples.open_bandit.run import DemoRun
+from examples.open_bandit.sender import Sender
+from examples.open_bandit.setting_up import Jobs, Service
+from featuredsl.settings import Settings
+from featuredsl.times import format_time
+from jobs import kafka
+from jobs.wait import wait_until
+from schemas import topics
+
+LOG_WAIT_S = 30.0
+LAG_WAIT_S = 120.0
+
+
+@dataclass(slots=True)
+class Pauses:
+    """What the pauses found."""
+
+    values: int = 0
+    times: list[int] = field(default_factory=list)
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    grpc_equal: int = 0
+    grpc_different: int = 0
+
+
+@dataclass(slots=True)
+class Loop:
+    """The parts of the running loop that the replay works with."""
+
+    run: DemoRun
+    settings: Settings
+    jobs: Jobs
+    service: Service
+    sender: Sender
+    replay: Replay
+    batch: Conversation
+    reads: ReadLog
+    runner: asyncio.Runner
+    extra_predictions: int = 0
+    pauses: Pauses = field(default_factory=Pauses)
+
+    def advance(self, until_us: int, bar: ProgressBar) -> None:
+        """Replay up to a time and tell all topics so."""
+        self.runner.run(self.replay.advance(until_us, bar.update))
+        self._await_predictions()
+        self.replay.beat(until_us)
+
+    def pause(self, at_us: int) -> None:
+        """At a time that the replay has reached: catch up, materialise, read, ask over gRPC."""
+        self.batch.ask(format_time(at_us))
+        self.jobs.features.wait_lag_zero(LAG_WAIT_S)
+        self.pauses.batches.append(self.batch.answer())
+        self.pauses.values += self.reads.read(self.run.timeline, at_us)
+        self.pauses.times.append(at_us)
+        self._compare_transports(at_us)
+        self.jobs.check()
+
+    def _compare_transports(self, at_us: int) -> None:
+        timeline = self.run.timeline
+        decision = max((one for one in timeline.decisions if one.ts_us < at_us), key=lambda one: one.ts_us)
+        request = events.decide_request(decision, [item.action_id for item in timeline.items])
+        request["request_id"] = f"again-{decision.event_id}"
+        client = ServiceClient(self.service.rest, 1)
+
+        async def ask() -> bytes:
+            try:
+                return (await client.post("/v1/decide", orjson.dumps(request))).body
+            finally:
+                await client.close()
+
+        answer = orjson.loads(self.runner.run(ask()))
+        equal = same_over_grpc(self.service.grpc, answer, request)
+        self.pauses.grpc_equal += equal
+        self.pauses.grpc_different += not equal
+        self.extra_predictions += 2
+
+    def _await_predictions(self) -> None:
+        """The service logs from a queue of its own: heartbeats may only follow the last record."""
+        topic = topics.topic(self.settings.prefix, topics.PREDICTIONS)
+        counts = self.replay.counts
+        beats = self.sender.heartbeats[topics.PREDICTIONS] + self.sender.broken[topics.PREDICTIONS]
+        wanted = counts.decisions - counts.failures + self.extra_predictions + beats
+
+        def missing() -> str | None:
+            found = sum(kafka.end_offsets(self.settings.kafka, [topic]).values())
+            return None if found >= wanted else f"{found} of {wanted} records"
+
+        wait_until(missing, LOG_WAIT_S, "the prediction log is not complete")
+
+
+class ProgressBar:
+    """Decisions replayed, with what the demo is doing now."""
+
+    def __init__(self, progress: Progress, task: TaskID) -> None:
+        self._progress = progress
+        self._task = task
+
+    def update(self, done: int) -> None:
+        """So many decisions are done."""
+        self._progress.update(self._task, completed=done)
+
+    def say(self, text: str) -> None:
+        """What happens now."""
+        self._progress.update(self._task, description=text)
+
+
+@contextmanager
+def progress_bar(run: DemoRun) -> Iterator[ProgressBar]:
+    """A bar over all decisions, on the console of the run."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=run.console, transient=True) as progress:
+        yield ProgressBar(progress, progress.add_task("replay", total=len(run.timeline.decisions)))
+
+
+class Tail:
+    """New lines of a log file."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._at = 0
+        self._lock = threading.Lock()
+
+    def lines(self) -> list[str]:
+        """Complete lines written since the last call."""
+        with self._lock, open(self._path, "rb") as file:
+            file.seek(self._at)
+            data = file.read()
+            end = data.rfind(b"\n") + 1
+            self._at += end
+        return data[:end].decode("utf-8", "replace").splitlines()
