@@ -18,7 +18,6 @@ from featuredsl.ccb.preprocess import ACTION, CONTEXT, IDENTITY, SLOT, Preproces
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot, SlotLabel
 from featuredsl.ccb.validate import check_labels, check_request
 
-
 ActionWriter: TypeAlias = Callable[[Action, Preprocessor], str]
 
 
