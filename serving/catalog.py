@@ -43,9 +43,7 @@ class Catalog:
         if any(isinstance(item, CandidateBody) and item.features for item in candidates):
             return self._build(candidates)
         ids = tuple(item if isinstance(item, str) else item.action_id for item in candidates)
-        sets = (
-            self._sets
-        )  # a change replaces it after the actions, so a stale answer never enters the new one
+        sets = self._sets  # a change replaces it after the actions, so a stale answer never enters the new one
         found = sets.get(ids)
         if found is None:
             found = self._build(ids)
@@ -111,11 +109,7 @@ def _features(record: dict[str, Any]) -> dict[str, Any] | None:
     features = record.get("features")
     if features is None:
         return None
-    return {
-        name: value
-        for name, value in features.items()
-        if value is None or isinstance(value, str | int | float)
-    }
+    return {name: value for name, value in features.items() if value is None or isinstance(value, str | int | float)}
 
 
 class CatalogFollower:

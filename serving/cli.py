@@ -32,9 +32,7 @@ The chosen addresses are printed and written to <home>/serve-<name>.json once re
 @click.option("--model", help="Model name; the champion of this name is served.")
 @click.option("--port", default=0, show_default="a free one", help="REST port on 127.0.0.1.")
 @click.option("--grpc-port", default=0, show_default="a free one", help="gRPC port on 127.0.0.1.")
-@click.option(
-    "--config", "config_file", type=click.Path(path_type=Path), help="TOML file; options override it."
-)
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="TOML file; options override it.")
 @click.option("--name", help="Name of this service (default: the model's).")
 @click.option("--replay/--live", default=None, help="Accept event times in requests.")
 @click.option("--sampling", type=float, help="Share of predictions that are logged, in (0, 1].")
@@ -42,9 +40,7 @@ The chosen addresses are printed and written to <home>/serve-<name>.json once re
 @click.option("--home", type=click.Path(path_type=Path), help="State folder (default .featuredsl).")
 def serve(model: str | None, port: int, grpc_port: int, config_file: Path | None, **options: Any) -> None:
     """Serve decisions of one model over REST and gRPC until SIGTERM or Ctrl-C."""
-    logging.basicConfig(
-        stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
-    )
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = Settings.load(home=options.pop("home"))
     sampling = options.pop("sampling")
     config = load_config(config_file, {"model": model, "log.sampling": sampling, **options})

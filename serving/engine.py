@@ -29,6 +29,8 @@ FLAG_CATALOG = "catalog_missing"
 ARM_CHAMPION = "champion"
 ARM_FALLBACK = "fallback"
 
+_OVERLOADED = Fetched(flags=(FLAG_OVERLOAD,), error="overload")
+
 log = logging.getLogger(__name__)
 
 
@@ -78,17 +80,13 @@ class Engine:
         with self._admitted() as overloaded:
             parsed = time.perf_counter()
             ts_ms = self._parts.now_ms() if body.ts is None else body.ts
-            fetched = (
-                Fetched(flags=(FLAG_OVERLOAD,), error="overload")
-                if overloaded
-                else await self._fetch(body, ts_ms)
-            )
+            fetched = _OVERLOADED if overloaded else await self._fetch(body, ts_ms)
             read = time.perf_counter()
             request, flags = self._assemble(body, fetched)
             assembled = time.perf_counter()
             scored = self._score(request, overloaded)
-            done = time.perf_counter()
-        answer = Answer(
+        stages = _waterfall(started, parsed, read, assembled, time.perf_counter())
+        return Answer(
             body=body,
             model=self._config.model,
             version=scored.version,
@@ -101,22 +99,15 @@ class Engine:
             fallback=(*fetched.flags, *flags, *scored.flags),
             error=scored.error or fetched.error,
             arm=scored.arm,
-            stages={
-                "parse": _ms(started, parsed),
-                "features": _ms(parsed, read),
-                "assembly": _ms(read, assembled),
-                "inference": _ms(assembled, done),
-                "total": _ms(started, done),
-            },
+            stages=stages,
         )
-        return answer
 
     def finish(self, answer: Answer, started: float) -> None:
         """Write records and metrics of an answer that has been encoded."""
         metrics = self._parts.metrics
         ended = time.perf_counter()
         stages = answer.stages
-        metrics.observe({**stages, "respond": _ms(started, ended) - stages["total"]})
+        metrics.observe({**stages, "respond": round((ended - started) * 1_000 - stages["total"], 4)})
         metrics.decisions.labels(answer.version, "degraded" if answer.fallback else "ok").inc()
         metrics.count_fallbacks(answer.fallback)
         self._parts.recorder.decision(answer)
@@ -172,9 +163,7 @@ class Engine:
             refuse("impossible", str(error))
         except Exception as error:  # a broken model degrades an answer, it never refuses one
             log.exception("version %s failed on a request", loaded.version)
-            return _Scored(
-                DecisionResult("", "", "", ()), loaded.version, ARM_CHAMPION, error=type(error).__name__
-            )
+            return _Scored(DecisionResult("", "", "", ()), loaded.version, ARM_CHAMPION, error=type(error).__name__)
         return _Scored(result, loaded.version, ARM_CHAMPION, error=non_finite(result))
 
     def _answer_uniformly(self, request: DecisionRequest, *flags: str) -> _Scored:
@@ -185,5 +174,13 @@ class Engine:
         return _Scored(result, f"{self._uniform.model}-{self._uniform.version}", ARM_FALLBACK, flags)
 
 
-def _ms(start: float, end: float) -> float:
-    return round((end - start) * 1_000, 4)
+def _waterfall(started: float, parsed: float, read: float, assembled: float, done: float) -> dict[str, float]:
+    """Milliseconds of each stage and of all."""
+    marks = {
+        "parse": parsed - started,
+        "features": read - parsed,
+        "assembly": assembled - read,
+        "inference": done - assembled,
+        "total": done - started,
+    }
+    return {stage: round(seconds * 1_000, 4) for stage, seconds in marks.items()}

@@ -95,9 +95,7 @@ class FeatureFetcher:
         """True while reads are not tried."""
         return self._breaker.is_open
 
-    async def fetch(
-        self, entities: Mapping[str, KeyPart], at_us: int, request: Mapping[str, Scalar]
-    ) -> Fetched:
+    async def fetch(self, entities: Mapping[str, KeyPart], at_us: int, request: Mapping[str, Scalar]) -> Fetched:
         """Features for the request's entities as of `at_us`. Never raises for a store that fails.
 
         Raises RequestError (400) for a key of the wrong type.
@@ -208,7 +206,5 @@ def _key(lookup: Lookup, entities: Mapping[str, KeyPart]) -> KeyRef | None:
     parts = tuple(entities[name] for name in lookup.entity)
     for name, part, expected in zip(lookup.entity, parts, lookup.key_types, strict=False):
         if type(part).__name__ != expected:
-            refuse(
-                "bad_key", f"$.entities.{name}: group {lookup.group!r} has {expected} keys, found {part!r}"
-            )
+            refuse("bad_key", f"$.entities.{name}: group {lookup.group!r} has {expected} keys, found {part!r}")
     return lookup.group, parts

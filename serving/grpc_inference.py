@@ -47,9 +47,7 @@ class InferenceServicer(open_inference_pb2_grpc.GRPCInferenceServiceServicer):
     async def ServerMetadata(self, request: Any, context: _Context[Any, Any]) -> pb.ServerMetadataResponse:
         return pb.ServerMetadataResponse(name="featuredsl", version="2")
 
-    async def ModelReady(
-        self, request: pb.ModelReadyRequest, context: _Context[Any, Any]
-    ) -> pb.ModelReadyResponse:
+    async def ModelReady(self, request: pb.ModelReadyRequest, context: _Context[Any, Any]) -> pb.ModelReadyResponse:
         try:
             await self._models.get(request.name, request.version or None)
         except RequestError:
@@ -71,9 +69,7 @@ class InferenceServicer(open_inference_pb2_grpc.GRPCInferenceServiceServicer):
             outputs=[_metadata(spec) for spec in model.outputs],
         )
 
-    async def ModelInfer(
-        self, request: pb.ModelInferRequest, context: _Context[Any, Any]
-    ) -> pb.ModelInferResponse:
+    async def ModelInfer(self, request: pb.ModelInferRequest, context: _Context[Any, Any]) -> pb.ModelInferResponse:
         try:
             model = await self._models.get(request.model_name, request.model_version or None)
             return await self._infer(model, request)
@@ -98,10 +94,7 @@ def _feed(request: pb.ModelInferRequest) -> dict[str, Array]:
     raw = list(request.raw_input_contents)
     if raw and len(raw) != len(request.inputs):
         refuse("wrong_data", f"raw_input_contents: {len(raw)} buffers for {len(request.inputs)} inputs")
-    return {
-        tensor.name: _array(tensor, raw[place] if raw else None)
-        for place, tensor in enumerate(request.inputs)
-    }
+    return {tensor.name: _array(tensor, raw[place] if raw else None) for place, tensor in enumerate(request.inputs)}
 
 
 def _array(tensor: pb.ModelInferRequest.InferInputTensor, raw: bytes | None) -> Array:
@@ -109,9 +102,7 @@ def _array(tensor: pb.ModelInferRequest.InferInputTensor, raw: bytes | None) -> 
     dtype = numpy_dtype(tensor.datatype, where)
     try:
         if raw is not None and tensor.datatype != "BYTES":
-            return (
-                np.frombuffer(raw, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(_shape(tensor, where))
-            )
+            return np.frombuffer(raw, dtype=dtype.newbyteorder("<")).astype(dtype).reshape(_shape(tensor, where))
         if tensor.datatype not in _FIELDS or raw is not None:
             refuse("wrong_data", f"{where}: {tensor.datatype} is not accepted in this form")
         values = list(getattr(tensor.contents, _FIELDS[tensor.datatype]))

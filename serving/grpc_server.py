@@ -68,9 +68,7 @@ class ScoringServicer(scoring_pb2_grpc.ScoringServicer):
         self._config = config
         self._metrics = metrics
 
-    async def Decide(
-        self, request: pb.DecideRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> pb.DecideResponse:
+    async def Decide(self, request: pb.DecideRequest, context: grpc.aio.ServicerContext[Any, Any]) -> pb.DecideResponse:
         started = time.perf_counter()
         try:
             body = decide_body(request)
@@ -83,9 +81,7 @@ class ScoringServicer(scoring_pb2_grpc.ScoringServicer):
         self._engine.finish(answer, started)
         return response
 
-    async def Reward(
-        self, request: pb.RewardRequest, context: grpc.aio.ServicerContext[Any, Any]
-    ) -> pb.RewardResponse:
+    async def Reward(self, request: pb.RewardRequest, context: grpc.aio.ServicerContext[Any, Any]) -> pb.RewardResponse:
         try:
             body = reward_body(request)
             check_reward(body, self._config.replay)

@@ -181,6 +181,4 @@ def _check_inputs(model: OnnxModel, feed: Mapping[str, Array]) -> None:
             want in (-1, have) for want, have in zip(spec.shape, array.shape, strict=False)
         )
         if not fits:
-            refuse(
-                "wrong_shape", f"input {name!r}: expected shape {list(spec.shape)}, found {list(array.shape)}"
-            )
+            refuse("wrong_shape", f"input {name!r}: expected shape {list(spec.shape)}, found {list(array.shape)}")

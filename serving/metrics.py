@@ -24,9 +24,7 @@ class Metrics:
             ("model_version", "outcome"),
             registry=registry,
         )
-        self.fallbacks = Counter(
-            "featuredsl_fallbacks", "Degraded answers by reason.", ("flag",), registry=registry
-        )
+        self.fallbacks = Counter("featuredsl_fallbacks", "Degraded answers by reason.", ("flag",), registry=registry)
         self._seconds = Histogram(
             "featuredsl_decide_seconds",
             "Time of a decision by stage.",
@@ -59,9 +57,7 @@ class Metrics:
             "featuredsl_log_dropped", "Records lost by the log.", ("record", "reason"), registry=registry
         )
         self.log_queue = Gauge("featuredsl_log_queue", "Records that wait for Kafka.", registry=registry)
-        self.catalog_actions = Gauge(
-            "featuredsl_catalog_actions", "Actions in the catalog.", registry=registry
-        )
+        self.catalog_actions = Gauge("featuredsl_catalog_actions", "Actions in the catalog.", registry=registry)
         self.catalog_rejected = Counter(
             "featuredsl_catalog_rejected", "Catalog records refused.", ("reason",), registry=registry
         )

@@ -103,8 +103,7 @@ class _Rest:
         model = await self._model(request)
         body = _parse(await self._read_body(request))
         feed = {
-            tensor.name: to_array(tensor.name, tensor.datatype, tensor.shape, tensor.data)
-            for tensor in body.inputs
+            tensor.name: to_array(tensor.name, tensor.datatype, tensor.shape, tensor.data) for tensor in body.inputs
         }
         wanted = [output.name for output in body.outputs] or [spec.name for spec in model.outputs]
         arrays = await self._models.infer(model, feed, wanted)
@@ -150,9 +149,7 @@ def _tensor(name: str, array: Array) -> dict[str, Any]:
 
 def _flat(name: str, array: Array) -> list[Any]:
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise RequestError(
-            500, "not_finite", f"output {name!r} holds NaN or an infinity, which JSON cannot carry"
-        )
+        raise RequestError(500, "not_finite", f"output {name!r} holds NaN or an infinity, which JSON cannot carry")
     flat: list[Any] = array.ravel().tolist()
     return flat
 

@@ -52,9 +52,7 @@ async def open_features(config: ServeConfig, settings: Settings) -> Reading:
 def _lookup(plan: GroupPlan, wanted: GroupLookup) -> Lookup:
     if len(wanted.entity) != len(plan.entity):
         names = ", ".join(name for name, _ in plan.entity)
-        raise InputError(
-            f"group {plan.name!r} is keyed by ({names}); groups[].entity names {len(wanted.entity)}"
-        )
+        raise InputError(f"group {plan.name!r} is keyed by ({names}); groups[].entity names {len(wanted.entity)}")
     known = plan.feature_names
     if unknown := [name for name in wanted.features if name not in known]:
         raise InputError(f"group {plan.name!r} has no feature {unknown[0]!r}; it has {', '.join(known)}")

@@ -122,9 +122,7 @@ def impression(answer: Answer) -> Record | None:
         "model": answer.model,
         "model_version": answer.version,
         "context": answer.context,
-        "candidates": [
-            {"action_id": item.action_id, "features": dict(item.features)} for item in answer.candidates
-        ],
+        "candidates": [{"action_id": item.action_id, "features": dict(item.features)} for item in answer.candidates],
         "slots": slots,
     }
     return _with_parties(record, answer.body)

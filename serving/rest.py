@@ -28,9 +28,7 @@ _RETRY_AFTER_S = "1"
 log = logging.getLogger(__name__)
 
 
-def create_app(
-    engine: Engine, models: OnnxModels, config: ServeConfig, probes: tuple[Readiness, Metrics]
-) -> Starlette:
+def create_app(engine: Engine, models: OnnxModels, config: ServeConfig, probes: tuple[Readiness, Metrics]) -> Starlette:
     """The ASGI application; `probes` are the readiness check and the metrics."""
     rest = _Rest(engine, config, probes)
     table = [
