@@ -114,7 +114,17 @@ class Conversation:
 
 
 def run_json(name: str, arguments: Sequence[str], settings: Settings) -> tuple[int, dict[str, Any]]:
-    """Run a command to its end; its exit code and the JSON that it printed (exit codes 0 and 1 only)."""
+    """Run a command to its end; its exit code (0 or 1) and the JSON that it printed."""
+    code, output = run_text(name, arguments, settings)
+    if not output.strip():
+        msg = f"`featuredsl {' '.join(arguments)}` printed nothing; log: {settings.logs / name}.log"
+        raise DependencyError(msg)
+    value: dict[str, Any] = json.loads(output)
+    return code, value
+
+
+def run_text(name: str, arguments: Sequence[str], settings: Settings) -> tuple[int, str]:
+    """Run a command to its end; its exit code and output. Raises DependencyError unless the code is 0 or 1."""
     log = settings.logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as errors:
@@ -133,11 +143,10 @@ def run_json(name: str, arguments: Sequence[str], settings: Settings) -> tuple[i
             process.kill()
             process.wait()
             raise
-    if process.returncode not in (0, 1) or not output.strip():
+    if process.returncode not in (0, 1):
         msg = f"`featuredsl {' '.join(arguments)}` ended with {process.returncode}; log: {log}"
         raise DependencyError(msg)
-    value: dict[str, Any] = json.loads(output)
-    return process.returncode, value
+    return process.returncode, output
 
 
 def toml(values: Mapping[str, Any]) -> str:

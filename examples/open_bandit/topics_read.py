@@ -1,0 +1,42 @@
+"""What the topics of a run hold at its end, counted from Kafka itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+
+from featuredsl.settings import Settings
+from jobs import kafka
+from schemas import topics
+
+
+def keys(settings: Settings, name: str) -> Counter[str]:
+    """How many records carry each key; heartbeats are left out."""
+    topic = topics.topic(settings.prefix, name)
+    found: Counter[str] = Counter()
+    for record in kafka.read_all(settings.kafka, topic):
+        if record.value is not None and not record.value.startswith(b'{"heartbeat"'):
+            found[(record.key or b"").decode()] += 1
+    return found
+
+
+def records(settings: Settings, name: str) -> Iterator[dict[str, Any]]:
+    """The records of a small topic as JSON objects."""
+    for record in kafka.read_all(settings.kafka, topics.topic(settings.prefix, name)):
+        if record.value is not None:
+            yield orjson.loads(record.value)
+
+
+def dead_letters(settings: Settings, name: str) -> dict[tuple[int, int], str]:
+    """Reason by (partition, offset) of the records of a topic that some job refused.
+
+    Two jobs that read one topic refuse the same record twice: it counts once.
+    """
+    topic = topics.dead_letter(topics.topic(settings.prefix, name))
+    return {
+        (letter["partition"], letter["offset"]): letter["reason"]
+        for letter in (orjson.loads(record.value or b"{}") for record in kafka.read_all(settings.kafka, topic))
+    }
