@@ -1,0 +1,1 @@
+"""Benchmarks: each module has `run(mode) -> list of rows`; `python -m benchmarks NAME [quick|full]` runs one."""
