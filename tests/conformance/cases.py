@@ -33,13 +33,13 @@ def plan_of(group: type) -> GroupPlan:
     return plan
 
 
-events = EventSource("events", event_time="ts", schema={"u": str, "x": int, "f": float, "s": str})
-other = EventSource("other", event_time="ts", schema={"u": str, "x": int})
-pairs = EventSource("pairs", event_time="ts", schema={"u": str, "m": int, "x": int})
-ordered = EventSource("ordered", event_time="ts", schema={"u": str, "x": int}, sequence="seq")
+events = EventSource("events", event_time="ts", schema={"u": str, "x": int, "f": float, "s": str}, time_unit="us")
+other = EventSource("other", event_time="ts", schema={"u": str, "x": int}, time_unit="us")
+pairs = EventSource("pairs", event_time="ts", schema={"u": str, "m": int, "x": int}, time_unit="us")
+ordered = EventSource("ordered", event_time="ts", schema={"u": str, "x": int}, sequence="seq", time_unit="us")
 
 
-@feature_group(name="basic", entity="u")
+@feature_group(name="basic", entity="u", retention="3650d")
 class Basic:
     """Ten minutes in hops of one minute."""
 
@@ -64,7 +64,7 @@ class Basic:
         return e.x.mean()
 
 
-@feature_group(name="edges", entity="u")
+@feature_group(name="edges", entity="u", retention="3650d")
 class Edges:
     """The default hop of an hour is five minutes."""
 
@@ -77,7 +77,7 @@ class Edges:
         return e.count()
 
 
-@feature_group(name="nulls", entity="u")
+@feature_group(name="nulls", entity="u", retention="3650d")
 class Nulls:
     """Nulls are skipped; nothing is 0 for a count and null otherwise."""
 
@@ -102,7 +102,7 @@ class Nulls:
         return e.filter((e.x > 0) & ~e.s.is_in("no", "never")).count()
 
 
-@feature_group(name="latest", entity="u")
+@feature_group(name="latest", entity="u", retention="3650d")
 class Latest:
     """Ties of equal times go to the greatest row, field by field; nulls are lowest."""
 
@@ -119,7 +119,7 @@ class Latest:
         return o.latest().x
 
 
-@feature_group(name="both", entity="u")
+@feature_group(name="both", entity="u", retention="3650d")
 class Both:
     """A ratio of two sources."""
 
@@ -128,7 +128,7 @@ class Both:
         return ratio(o.count(), e.count())
 
 
-@feature_group(name="pair", entity=("u", "m"))
+@feature_group(name="pair", entity=("u", "m"), retention="3650d")
 class Pair:
     """A composite entity; a null part never matches."""
 
@@ -137,7 +137,7 @@ class Pair:
         return p.x.sum()
 
 
-@feature_group(name="tiers", entity="u")
+@feature_group(name="tiers", entity="u", retention="3650d")
 class Tiers:
     """Batch tiers answer for the last closed period before t minus the delay."""
 
