@@ -10,6 +10,7 @@ AUCTIONS = "auctions"
 CATALOG = "catalog"
 LATE_CLICKS = "late_clicks"
 CCB_EXAMPLES = "ccb_examples"
+JOIN_COUNTS = "join_counts"
 PREDICTIONS = "predictions"
 OUTCOMES = "outcomes"
 DRIFT_EVENTS = "drift_events"
@@ -27,6 +28,7 @@ KINDS: dict[str, str] = {
     CATALOG: "catalog",
     LATE_CLICKS: "late_click",
     CCB_EXAMPLES: "ccb_example",
+    JOIN_COUNTS: "join_count",
     PREDICTIONS: "prediction",
     OUTCOMES: "outcome",
     DRIFT_EVENTS: "drift_event",
@@ -43,6 +45,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     CATALOG: ("action_id",),
     LATE_CLICKS: ("event_id",),
     CCB_EXAMPLES: ("event_id",),
+    JOIN_COUNTS: ("name",),
     PREDICTIONS: ("request_id",),
     OUTCOMES: ("request_id",),
     DRIFT_EVENTS: ("data", "dedup_key"),
@@ -50,8 +53,9 @@ KEYS: dict[str, tuple[str, ...]] = {
 }
 """Topic name -> path of the field inside the record that is the Kafka message key."""
 
-COMPACTED = frozenset({CATALOG})
+COMPACTED = frozenset({CATALOG, JOIN_COUNTS})
 ALL = tuple(KINDS)
+JOIN_INPUTS = (IMPRESSIONS, CLICKS, ACTIVATIONS, AUCTIONS, CATALOG)
 INPUTS = (IMPRESSIONS, EXPOSURES, CLICKS, ACTIVATIONS, AUCTIONS, CATALOG, PREDICTIONS, OUTCOMES)
 
 

@@ -170,14 +170,15 @@ def _clicks(
 
 def click_fate(decision: _Decision | None, click: Click, config: JoinConfig) -> str:
     """Where a click belongs: its decision's window, or the count that it adds to."""
-    if decision is None or click.slot_id not in {s.slot_id for s in decision.impression.request.slots}:
+    if decision is None:
         return ORPHAN
     delay = click.ts_us - decision.impression.ts_us
     if delay < 0:
         return EARLY
-    if delay <= config.window_us:
-        return IN_WINDOW
-    return LATE if delay <= config.window_us + config.late_us else ORPHAN
+    if delay > config.window_us:
+        return LATE if delay <= config.window_us + config.late_us else ORPHAN
+    known = any(slot.slot_id == click.slot_id for slot in decision.impression.request.slots)
+    return IN_WINDOW if known else ORPHAN
 
 
 def _late_click(impression: Impression, click: Click) -> dict[str, Any]:
@@ -188,6 +189,7 @@ def _late_click(impression: Impression, click: Click) -> dict[str, Any]:
         "value": click.value,
         "impression_ts": impression.ts_us // 1000,
         "delay_ms": (click.ts_us - impression.ts_us) // 1000,
+        "reason": "late_click",
     }
 
 
