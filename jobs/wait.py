@@ -10,9 +10,7 @@ from featuredsl.errors import DependencyError
 POLL_S = 0.1
 
 
-def wait_until(
-    missing: Callable[[], str | None], timeout_s: float, what: str, poll_s: float = POLL_S
-) -> None:
+def wait_until(missing: Callable[[], str | None], timeout_s: float, what: str, poll_s: float = POLL_S) -> None:
     """Call `missing` until it returns None; its text says what is still missing.
 
     Raises DependencyError after `timeout_s` seconds, and whatever `missing` raises at once.

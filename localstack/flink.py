@@ -82,6 +82,7 @@ def _config(layout: Layout, rpc: int, rest: int) -> str:
         "cluster.registration.error-delay": "500 ms",
         "cluster.registration.initial-timeout": "500 ms",
         "pekko.ask.timeout": "60 s",
+        "metrics.fetcher.update-interval": 200,
         "classloader.check-leaked-classloader": "false",
         "io.tmp.dirs": scratch,
         "blob.storage.directory": scratch,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.errors import DependencyError, FeatureError, InputError
+from jobs.flink.lag import behind
 from jobs.flink.rest import call, root_cause
 from jobs.kafka import Offsets, committed_offsets, end_offsets
 from jobs.wait import wait_until
 
 TERMINAL = ("FAILED", "CANCELED", "FINISHED", "SUSPENDED")
-COMMIT_WAIT_S = 2.0
+WATERMARK_S = 0.5
+MIN_CHECKPOINT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,8 @@ class JobHandle:
 
     def describe(self) -> dict[str, Any]:
         """The job as the REST API shows it."""
-        return call(self.url, f"/jobs/{self.job_id}")
+        job: dict[str, Any] = call(self.url, f"/jobs/{self.job_id}")
+        return job
 
     @property
     def state(self) -> str:
@@ -52,11 +55,12 @@ class JobHandle:
     def wait_lag_zero(self, timeout_s: float = 120.0, topics: Sequence[str] | None = None) -> None:
         """Wait until everything that its topics hold now has been processed and written.
 
-        The end offsets are taken at the call. When the job's consumer group has committed them (Flink commits
-        with a checkpoint, after all operators have flushed what came before it), one more checkpoint, triggered
-        after that, must complete: so what a watermark set free meanwhile is written too. Raises FeatureError
-        with the root cause when the job fails, DependencyError after `timeout_s`. Topics must be written without
-        transactions (a trailing marker is an offset that no consumer ever reads).
+        The end offsets are taken at the call. Once all sources have handed on all records before them, a
+        checkpoint that is triggered later must complete: operators and sinks flush before its barrier. It is
+        triggered no earlier than `WATERMARK_S` after the sources were there, so that what the last records
+        set free by moving event time is written too. Raises FeatureError with the root cause when the job
+        fails, DependencyError after `timeout_s`. Topics must be written without transactions (a trailing
+        marker is an offset that no consumer ever reads).
         """
         watched = tuple(topics or self.topics)
         if not (self.kafka and self.group_id and watched):
@@ -64,10 +68,13 @@ class JobHandle:
             raise InputError(msg)
         targets = end_offsets(self.kafka, watched)
         deadline = time.monotonic() + timeout_s
-        while behind := self._behind(targets, watched, deadline):
-            self._expire(deadline, f"is behind on {behind}")
-            self.checkpoint(deadline - time.monotonic())
-        self.checkpoint(max(deadline - time.monotonic(), 10.0))
+        wait_until(lambda: self._lag(targets, watched), timeout_s, f"the job {self.name} is behind")
+        reached = time.monotonic()
+        while True:
+            triggered = time.monotonic()
+            self.checkpoint(max(deadline - triggered, MIN_CHECKPOINT_S))
+            if triggered >= reached + WATERMARK_S:
+                return
 
     def checkpoint(self, timeout_s: float = 60.0) -> int:
         """Trigger a checkpoint, wait until it is complete, and return its id."""
@@ -89,21 +96,17 @@ class JobHandle:
         call(self.url, f"/jobs/{self.job_id}?mode=cancel", "PATCH")
         wait_until(self._not_terminal, timeout_s, f"the job {self.name} does not end", 0.2)
 
-    def _behind(self, targets: Offsets, topics: Iterable[str], deadline: float) -> str | None:
-        """The first partition that is not committed up to its target, given a moment for the commit."""
-        patience = min(time.monotonic() + COMMIT_WAIT_S, deadline)
-        while True:
-            done = committed_offsets(self.kafka, self.group_id, topics)
-            late = [
-                f"{topic}[{number}] ({max(done[topic, number], 0)} of {end})"
-                for (topic, number), end in targets.items()
-                if max(done[topic, number], 0) < end
-            ]
-            if not late:
+    def _lag(self, targets: Offsets, topics: Sequence[str]) -> str | None:
+        state = self.state
+        self._check(state)
+        if state == "RUNNING":
+            late = behind(self.url, self.job_id, targets, committed_offsets(self.kafka, self.group_id, topics))
+            if late is None:
                 return None
-            if time.monotonic() >= patience:
-                return late[0]
-            time.sleep(0.1)
+        else:
+            late = f"it is {state}"
+        failures = self.exceptions()
+        return f"{late}; last failure: {failures[0]}" if failures else late
 
     def _await_operation(self, request: str, deadline: float) -> dict[str, Any]:
         while True:

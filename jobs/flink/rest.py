@@ -12,7 +12,7 @@ from featuredsl.errors import DependencyError, FeatureError
 TIMEOUT_S = 15.0
 
 
-def call(url: str, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> dict[str, Any]:
+def call(url: str, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> Any:
     """One request; the answer as JSON.
 
     Raises DependencyError when the JobManager does not answer, FeatureError with its text when it refuses.
@@ -29,22 +29,24 @@ def call(url: str, path: str, method: str = "GET", body: dict[str, Any] | None =
     except OSError as error:
         msg = f"Flink at {url} does not answer: {error}"
         raise DependencyError(msg) from error
-    answer: dict[str, Any] = json.loads(text) if text.strip() else {}
-    return answer
+    return json.loads(text) if text.strip() else {}
 
 
 def root_cause(trace: str) -> str:
     """The innermost cause of a Java stack trace, with the Python error where one is inside."""
     lines = [line.strip() for line in trace.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    innermost = causes[-1] if causes else (lines[0] if lines else "")
     python = [line for line in lines if _is_python_error(line)]
+    if python and "PythonException" not in trace and not causes:
+        return python[-1]
+    innermost = causes[-1] if causes else (lines[0] if lines else "")
     return f"{innermost} ({python[-1]})" if python and python[-1] not in innermost else innermost
 
 
 def _is_python_error(line: str) -> bool:
     name = line.split(":", 1)[0]
-    return ":" in line and name.replace(".", "").isidentifier() and name.endswith(("Error", "Exception"))
+    known = name.endswith(("Error", "Exception", "Warning")) and not name.startswith(("java.", "org.", "py4j."))
+    return ":" in line and known and name.replace(".", "").isidentifier()
 
 
 def _first_error(text: bytes) -> str:

@@ -43,6 +43,7 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
         "execution.checkpointing.num-retained": 3,
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.buffer-timeout.interval": "5 ms",
+        "pipeline.auto-watermark-interval": "100 ms",
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": config.get("restart_attempts", RESTART_ATTEMPTS),
         "restart-strategy.fixed-delay.delay": f"{RESTART_DELAY_MS} ms",

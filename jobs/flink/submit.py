@@ -131,5 +131,6 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _refused(name: str, output: str, log: Path) -> FeatureError:
-    cause = root_cause(output) or "the client ended without a word"
+    before_client = output.split("org.apache.flink.client.program.ProgramAbortException")[0]
+    cause = root_cause(before_client) or "the client ended without a word"
     return FeatureError(f"Flink did not take the job {name}: {cause}; log: {log}")
