@@ -42,7 +42,7 @@ def export(directory: Path, spec: ExportSpec) -> artefact.Manifest:
         msg = f"the reloaded model has {len(found.weights)} weights of stride {found.stride}; one per index is needed"
         raise UnsupportedError(msg)
     check_alive(found)
-    onnx_model = linear_model(found.weights, {"vw_arguments": found.arguments.strip()})
+    onnx_model = linear_model(found.weights, {"vw_arguments": options.effective(parsed)})
     (directory / artefact.ONNX).write_bytes(onnx_model.SerializeToString())
     (directory / artefact.VOCABULARY).write_text(spec.pre.to_json(), encoding="utf-8")
     _write_json(directory / artefact.GOLDEN, golden_cases(directory / artefact.VW_MODEL, spec))
@@ -51,7 +51,7 @@ def export(directory: Path, spec: ExportSpec) -> artefact.Manifest:
         "format": artefact.FORMAT,
         "model": spec.model,
         "files": {name: artefact.digest(directory / name) for name in names},
-        "vw": {"version": found.header[0].removeprefix("Version "), "arguments": found.arguments.strip()},
+        "vw": {"version": found.header[0].removeprefix("Version "), "arguments": options.effective(parsed)},
         "features": artefact.space_document(space),
         "exploration": artefact.exploration_document(options.exploration(parsed, found.header)),
         **spec.lineage,

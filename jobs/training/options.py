@@ -38,6 +38,9 @@ _READ = (
 _MULTI_SLOT = "CCB: has_seen_multi_slot_example = true"
 _SQUARE_CB_COUNT = re.compile(r"squarecb.*counter\D*(\d+)")
 
+_RELOAD = frozenset({"initial_regressor", "readable_model", "testonly", "quiet", "no_stdin"})
+_SHORT = {"-q": "--quadratic", "-b": "--bit_precision", "-l": "--learning_rate"}
+
 Options = Mapping[str, Sequence[str]]
 
 
@@ -52,6 +55,32 @@ def parse(arguments: str) -> dict[str, list[str]]:
         elif name:
             options[name].append(word)
     return options
+
+
+def parse_given(arguments: str) -> dict[str, list[str]]:
+    """As `parse`, for options that a person wrote: short forms are spelled out, and all must be supported."""
+    words = [_SHORT.get(word, word) for word in shlex.split(arguments)]
+    strange = [word for word in words if word.startswith("-") and not _is_option(word)]
+    if strange or (words and not words[0].startswith("--")):
+        msg = f"{(strange or words)[0]!r} is not an option that training knows; supported are {', '.join(_READ)}"
+        raise UnsupportedError(msg)
+    options = parse(shlex.join(words))
+    check(options)
+    files = sorted({"data", "final_regressor", "initial_regressor", "cache_file", "readable_model"} & set(options))
+    if files:
+        msg = f"--{files[0]} is set by the trainer; leave it out"
+        raise UnsupportedError(msg)
+    return options
+
+
+def spelled(options: Options) -> str:
+    """Options as one argument text."""
+    return shlex.join(word for name, values in options.items() for word in (f"--{name}", *values))
+
+
+def effective(options: Options) -> str:
+    """The options of a reloaded model without those of the reload itself."""
+    return spelled({name: values for name, values in options.items() if name not in _RELOAD})
 
 
 def check(options: Options) -> None:
@@ -122,6 +151,11 @@ def exploration(options: Options, header: Sequence[str]) -> Exploration:
     if "softmax" in options:
         return Softmax(float(_last(options, "lambda", "1")), epsilon)
     return EpsilonGreedy(float(_last(options, "epsilon", "0.05")), "first_only" in options)
+
+
+def _is_option(word: str) -> bool:
+    """Long options, and negative numbers, which are values."""
+    return word.startswith("--") or word[1:2].isdigit()
 
 
 def _last(options: Options, name: str, default: str) -> str:
