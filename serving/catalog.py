@@ -5,9 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
 
@@ -15,11 +14,12 @@ from featuredsl.ccb.types import Action
 from featuredsl.errors import DependencyError, InputError
 from schemas.records import RecordError, is_heartbeat, parse, validate
 from serving.metrics import Metrics
-from serving.wire import CandidateBody
+from serving.wire import CandidateBody, candidate_id
 
 _CACHED_SETS = 1_024
 _POLL_S = 0.2
 _BATCH = 500
+Candidates: TypeAlias = tuple[str | CandidateBody, ...]
 
 log = logging.getLogger(__name__)
 
@@ -30,27 +30,32 @@ class Catalog:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._actions: dict[str, Action] = {}
-        self._sets: dict[tuple[str, ...], tuple[tuple[Action, ...], int]] = {}
+        self._sets: dict[Candidates, tuple[tuple[Action, ...], int]] = {}
 
     def __len__(self) -> int:
         return len(self._actions)
 
-    def resolve(self, candidates: Sequence[str | CandidateBody]) -> tuple[tuple[Action, ...], int]:
+    def resolve(self, candidates: Candidates) -> tuple[tuple[Action, ...], int]:
         """The candidates as actions, and how many of those without own features the catalog does not know.
 
         Sets of bare ids give the identical tuple again until the catalog changes.
         """
-        if any(isinstance(item, CandidateBody) and item.features for item in candidates):
-            return self._build(candidates)
-        ids = tuple(item if isinstance(item, str) else item.action_id for item in candidates)
         sets = self._sets  # a change replaces it after the actions, so a stale answer never enters the new one
-        found = sets.get(ids)
-        if found is None:
-            found = self._build(ids)
+        try:
+            known = sets.get(candidates)
+        except TypeError:  # a candidate in long form is not hashable
+            return self._resolve_bodies(candidates)
+        if known is None:
+            known = self._build(candidates)
             if len(sets) >= _CACHED_SETS:
                 sets.clear()
-            sets[ids] = found
-        return found
+            sets[candidates] = known
+        return known
+
+    def _resolve_bodies(self, candidates: Candidates) -> tuple[tuple[Action, ...], int]:
+        if any(isinstance(item, CandidateBody) and item.features for item in candidates):
+            return self._build(candidates)
+        return self.resolve(tuple(candidate_id(item) for item in candidates))
 
     def apply(self, key: bytes | None, payload: bytes | None) -> None:
         """Take over a catalog record; without a payload the action of `key` is gone. Bad ones are counted."""
@@ -82,14 +87,14 @@ class Catalog:
             msg = f'the catalog {path} holds no valid record; a line is {{"action_id", "ts", "features"}}'
             raise InputError(msg)
 
-    def _build(self, candidates: Iterable[str | CandidateBody]) -> tuple[tuple[Action, ...], int]:
+    def _build(self, candidates: Candidates) -> tuple[tuple[Action, ...], int]:
         actions: list[Action] = []
         unknown = 0
         for item in candidates:
             if isinstance(item, CandidateBody) and item.features:
                 actions.append(Action(item.action_id, item.features))
                 continue
-            name = item if isinstance(item, str) else item.action_id
+            name = candidate_id(item)
             action = self._actions.get(name)
             unknown += action is None
             actions.append(action or Action(name))

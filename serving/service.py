@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -61,9 +62,9 @@ class Service:
         """Read the catalog, look for a champion, begin the background work."""
         await self._load_catalog()
         await self._champion.poll()
-        self._spawn(self._champion.follow(self.config.poll_interval_s))
+        self._spawn(partial(self._champion.follow, self.config.poll_interval_s))
         if self._sink is not None:
-            self._spawn(self._poll_log(self._sink))
+            self._spawn(partial(self._poll_log, self._sink))
         self._state = "ready"
 
     def drain(self) -> None:
@@ -115,7 +116,7 @@ class Service:
         elif where:
             self._catalog.load_file(Path(where))
 
-    def _spawn(self, work: Awaitable[None]) -> None:
+    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
         self._tasks.append(asyncio.ensure_future(_logged(work)))
 
     async def _poll_log(self, sink: KafkaSink) -> None:
@@ -124,9 +125,9 @@ class Service:
             await asyncio.sleep(_LOG_POLL_S)
 
 
-async def _logged(work: Awaitable[None]) -> None:
+async def _logged(work: Callable[[], Awaitable[None]]) -> None:
     try:
-        await work
+        await work()
     except Exception:
         log.exception("background work of the service ended")
         raise

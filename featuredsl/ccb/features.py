@@ -112,12 +112,12 @@ class FeatureBuilder:
         self._shared, self._cached, self._mixed = space.shared, space.cached, space.mixed
         self._actions: TwoGenerations[Hashable, _Candidate] = TwoGenerations(actions)
         self._sets: TwoGenerations[tuple[_Candidate, ...], _CandidateSet] = TwoGenerations(candidate_sets)
+        self._tuples: TwoGenerations[int, tuple[tuple[Action, ...], _CandidateSet]] = TwoGenerations(candidate_sets)
 
     def build(self, request: DecisionRequest) -> list[SlotInput]:
         """One input per slot, for all candidates of the request."""
         context = hash_tokens(CONTEXT, self._pre.context(request.context), self._space.hashing)
-        hashed = tuple([self._candidate(action) for action in request.candidates])
-        candidates = self._sets.get(hashed, lambda: _CandidateSet(_beside(hashed)))
+        candidates = self._candidate_set(request.candidates)
         return [self._slot_input(candidates, context, slot, position) for position, slot in enumerate(request.slots)]
 
     def _slot_input(self, candidates: _CandidateSet, context: Block, slot: Slot, position: int) -> SlotInput:
@@ -142,6 +142,17 @@ class FeatureBuilder:
         if len(term) == 1:
             return spaces[term]
         return interact([(name, spaces[name]) for name in term], self._space.hashing.mask)
+
+    def _candidate_set(self, actions: tuple[Action, ...]) -> _CandidateSet:
+        """Callers that pass the identical tuple again (a catalog does) are recognised without a look into it.
+
+        The entry holds the tuple, so its id cannot become another one's.
+        """
+        return self._tuples.get(id(actions), lambda: (actions, self._hashed_set(actions)))[1]
+
+    def _hashed_set(self, actions: tuple[Action, ...]) -> _CandidateSet:
+        hashed = tuple([self._candidate(action) for action in actions])
+        return self._sets.get(hashed, lambda: _CandidateSet(_beside(hashed)))
 
     def _candidate(self, action: Action) -> _Candidate:
         """Values that are equal across types (1, 1.0, True) have keys of their own."""

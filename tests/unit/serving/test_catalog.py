@@ -27,7 +27,7 @@ def catalog() -> Catalog:
 
 
 def test_ids_get_the_catalogs_features_and_own_features_win(catalog: Catalog) -> None:
-    actions, unknown = catalog.resolve(["a", CandidateBody("b"), CandidateBody("b2", {"brand": "own"}), "z"])
+    actions, unknown = catalog.resolve(("a", CandidateBody("b"), CandidateBody("b2", {"brand": "own"}), "z"))
     assert actions == (
         Action("a", {"brand": "A"}),
         Action("b", {"brand": "B"}),
@@ -38,16 +38,16 @@ def test_ids_get_the_catalogs_features_and_own_features_win(catalog: Catalog) ->
 
 
 def test_the_same_ids_give_the_identical_set_until_the_catalog_changes(catalog: Catalog) -> None:
-    first, _ = catalog.resolve(["a", "b"])
+    first, _ = catalog.resolve(("a", "b"))
     assert catalog.resolve(("a", CandidateBody("b")))[0] is first
     catalog.apply(b"b", item("b", {"brand": "new"}))
-    assert catalog.resolve(["a", "b"])[0] == (Action("a", {"brand": "A"}), Action("b", {"brand": "new"}))
+    assert catalog.resolve(("a", "b"))[0] == (Action("a", {"brand": "A"}), Action("b", {"brand": "new"}))
 
 
 def test_deleted_actions_are_unknown(catalog: Catalog) -> None:
     catalog.apply(b"a", None)
     catalog.apply(b"b", item("b", None))
-    assert catalog.resolve(["a", "b"]) == ((Action("a"), Action("b")), 2)
+    assert catalog.resolve(("a", "b")) == ((Action("a"), Action("b")), 2)
     assert len(catalog) == 0
 
 
