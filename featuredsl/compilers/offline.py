@@ -4,42 +4,38 @@ A window `[low, high)` of length W (up to one hop more) touches at most two bloc
 the block of `low` and the prefix of the block of `high`. Both are running aggregates, so no label is ever
 multiplied with its events and a heavy entity is spread over its blocks (van Herk 1992).
 
+All units of a group are stacked in one relation, told apart by `fdsl_unit`: the prefixes and the suffixes (in
+descending time) of every window, and the lookups (one block). So any number of features costs one window
+operator and one grouping, which matters where planning and shuffles dominate.
+
 Inputs are views: one per source, named after it, with its columns and `ts_us` (event time in microseconds);
 and a labels view with `label_id` (unique BIGINT), the entity columns and `ts_us`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from featuredsl.aggregators import Partial
+from featuredsl.aggregators import Merge, Partial
 from featuredsl.compilers.scalar import Dialect, floor_to, render
-from featuredsl.nodes import Column, Literal, Node, call
-from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
-from featuredsl.tiles import rank_columns
-from featuredsl.windows import TIERS, Window
+from featuredsl.compilers.units import (
+    LookupUnit,
+    Units,
+    WindowUnit,
+    has_key,
+    key_columns,
+    null_of,
+    rank_struct,
+    units_of,
+    value_columns,
+)
+from featuredsl.dtypes import DType
+from featuredsl.plan import GroupPlan
+from featuredsl.windows import Tier
 
 LABELS = "labels"
-
-
-@dataclass(frozen=True, slots=True)
-class _WindowUnit:
-    """The partials of one source over one window, asked at one tier's query time."""
-
-    source: str
-    window: Window
-    freshness: str
-
-
-@dataclass(frozen=True, slots=True)
-class _LookupUnit:
-    """The greatest rank of one source under one filter, asked at one tier's query time."""
-
-    source: str
-    freshness: str
-    columns: tuple[tuple[str, str], ...]
-    where: Node | None
+UNIT = "fdsl_unit"
 
 
 def point_in_time(
@@ -47,154 +43,176 @@ def point_in_time(
 ) -> str:
     """A SELECT of `label_id` and one column per stored feature of the group, named `group__feature`."""
     wanted = [f for f in plan.features if features is None or f.name in features]
-    return _Query(plan, dialect, labels).select(wanted)
+    units = units_of(plan, wanted)
+    if not wanted:
+        return f"SELECT label_id FROM {dialect.ident(labels)}"
+    columns = ",\n  ".join(["label_id", *value_columns(plan, wanted, units, dialect)])
+    return f"{_Stack(plan, dialect, units).ctes(labels)}\nSELECT {columns}\nFROM merged"
 
 
-class _Query:
-    def __init__(self, plan: GroupPlan, dialect: Dialect, labels: str) -> None:
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A column that partials of one kind share: those of different units never meet in a row."""
+
+    merge: Merge
+    dtype: DType
+    number: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.merge}_{self.dtype}_{self.number}"
+
+
+class _Stack:
+    """One relation of all units: window i has the numbers 2i (prefix) and 2i+1 (suffix), then the lookups."""
+
+    def __init__(self, plan: GroupPlan, dialect: Dialect, units: Units) -> None:
         self.plan = plan
         self.dialect = dialect
-        self.labels = dialect.ident(labels)
-        self.keys = [dialect.ident(name) for name, _ in plan.entity]
+        self.windows = list(units.windows.items())
+        self.lookups = list(units.lookups)
+        self.slots = {unit: _slots(partials) for unit, partials in self.windows}
+        names = {slot.name: slot for slots in self.slots.values() for slot in slots}
+        self.all_slots = [names[name] for name in sorted(names)]
+        self.keys = [f"k{i}" for i in range(len(plan.entity))]
 
-    def select(self, features: Sequence[StoredFeature]) -> str:
-        windows: dict[_WindowUnit, dict[Partial, None]] = {}
-        lookups: dict[_LookupUnit, None] = {}
-        for feature in features:
-            if isinstance(feature, WindowFeature):
-                for partial in feature.aggregate.partials:
-                    windows.setdefault(_window_unit(feature, partial), {})[partial] = None
-            else:
-                lookups[_lookup_unit(self.plan, feature)] = None
-        names: dict[_WindowUnit | _LookupUnit, str] = {}
-        ctes: list[str] = []
-        for i, (window_unit, partials) in enumerate(windows.items()):
-            names[window_unit] = f"w{i}"
-            ctes += self.window_ctes(f"w{i}", window_unit, tuple(partials))
-        for i, lookup_unit in enumerate(lookups):
-            names[lookup_unit] = f"l{i}"
-            ctes += self.lookup_ctes(f"l{i}", lookup_unit)
-        values = [self.value(feature, names, windows) for feature in features]
-        columns = ",\n  ".join(["l.label_id", *values])
-        joins = "".join(f"\nLEFT JOIN {name} ON {name}.label_id = l.label_id" for name in names.values())
-        with_clause = "WITH " + ",\n".join(ctes) + "\n" if ctes else ""
-        return f"{with_clause}SELECT {columns}\nFROM {self.labels} l{joins}"
-
-    def query_time(self, freshness: str) -> str:
-        tier = TIERS[freshness]
-        return "ts_us" if tier.period_us == 0 else floor_to(f"(ts_us - {tier.delay_us})", str(tier.period_us))
-
-    def window_ctes(self, name: str, unit: _WindowUnit, partials: tuple[Partial, ...]) -> list[str]:
-        window = unit.window
-        keys = ", ".join(self.keys)
-        asked = self.query_time(unit.freshness)
-        low = floor_to(f"({asked} - {window.size_us + window.offset_us})", str(window.hop_us))
-        high = floor_to(f"({asked} - {window.offset_us})", str(window.hop_us)) if window.offset_us else asked
-        lifts = ", ".join(f"{render(p.lift, self.dialect)} AS p{i}" for i, p in enumerate(partials))
-        nulls = ", ".join(f"CAST(NULL AS {self.dialect.type_name(p.dtype)}) AS p{i}" for i, p in enumerate(partials))
-        columns = ", ".join(f"p{i}" for i in range(len(partials)))
-        over = ", ".join(f"{p.merge.upper()}(p{i}) OVER w AS p{i}" for i, p in enumerate(partials))
-        final = ", ".join(self.cast(f"{p.merge.upper()}(p{i})", p) + f" AS p{i}" for i, p in enumerate(partials))
-        events = (
-            f"{name}_events AS (SELECT {keys}, ts_us AS k, CAST(NULL AS BIGINT) AS label_id, {lifts}\n"
-            f"  FROM {self.dialect.ident(unit.source)} WHERE {self.has_key()})"
+    def ctes(self, labels: str) -> str:
+        sources = dict.fromkeys([unit.source for unit, _ in self.windows] + [u.source for u in self.lookups])
+        rows = "\n  UNION ALL ".join([*(self.events(name) for name in sources), self.asked(labels)])
+        over = [f"{slot.merge.upper()}({slot.name}) OVER w AS {slot.name}" for slot in self.all_slots]
+        over += [f"MAX(r{i}) OVER w AS r{i}" for i in range(len(self.lookups))]
+        part = ", ".join([*self.keys, UNIT, "b"])
+        return (
+            f"WITH stacked AS (\n  {rows}),\n"
+            f"running AS (SELECT label_id, {UNIT}, o, {', '.join(over)}\n"
+            f"  FROM stacked WINDOW w AS (PARTITION BY {part} ORDER BY o "
+            "RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),\n"
+            f"merged AS (SELECT label_id, {', '.join(self.merged())}\n"
+            "  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)"
         )
-        asked_at = f"{name}_asked AS (SELECT label_id, {keys}, {low} AS low, {high} AS high FROM {self.labels})"
 
-        def side(edge: str) -> str:
-            return (
-                f"SELECT {keys}, {floor_to('k', str(window.size_us))} AS block, k, label_id, {columns} "
-                f"FROM {name}_events UNION ALL SELECT {keys}, {floor_to(edge, str(window.size_us))}, {edge}, "
-                f"label_id, {nulls} FROM {name}_asked"
-            )
-
-        running = (
-            f"{name}_running AS (\n"
-            f"  SELECT label_id, {over} FROM ({side('high')}) s WINDOW w AS (PARTITION BY {keys}, block "
-            "ORDER BY k RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)\n"
-            f"  UNION ALL SELECT label_id, {over} FROM ({side('low')}) s WINDOW w AS (PARTITION BY {keys}, block "
-            "ORDER BY k DESC RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW))"
-        )
-        merged = (
-            f"{name} AS (SELECT label_id, {final} FROM {name}_running WHERE label_id IS NOT NULL GROUP BY label_id)"
-        )
-        return [events, asked_at, running, merged]
-
-    def cast(self, text: str, partial: Partial) -> str:
-        return f"CAST({text} AS {self.dialect.type_name(partial.dtype)})"
-
-    def has_key(self) -> str:
-        return " AND ".join(f"{key} IS NOT NULL" for key in self.keys)
-
-    def lookup_ctes(self, name: str, unit: _LookupUnit) -> list[str]:
-        keys = ", ".join(self.keys)
-        where = "" if unit.where is None else f" AND ({render(unit.where, self.dialect)})"
-        rank = self.rank_struct(unit.columns)
-        return [
-            f"{name}_rows AS (SELECT {keys}, ts_us AS k, CAST(NULL AS BIGINT) AS label_id, {rank} AS r\n"
-            f"  FROM {self.dialect.ident(unit.source)} WHERE {self.has_key()}{where}\n"
-            f"  UNION ALL SELECT {keys}, {self.query_time(unit.freshness)}, label_id, NULL FROM {self.labels})",
-            f"{name}_running AS (SELECT label_id, k, MAX(r) OVER (PARTITION BY {keys} ORDER BY k "
-            f"RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS r FROM {name}_rows)",
-            f"{name} AS (SELECT label_id, k, r FROM {name}_running WHERE label_id IS NOT NULL)",
+    def events(self, source: str) -> str:
+        """The events of a source, once for each side of each of its units."""
+        mine = {2 * i: unit for i, (unit, _) in enumerate(self.windows) if unit.source == source}
+        latest = {n: unit for n, unit in self.numbered_lookups() if unit.source == source}
+        numbers = [n + side for n in mine for side in (0, 1)] + list(latest)
+        blocks = {f"{n}, {n + 1}": floor_to("ts_us", str(unit.window.size_us)) for n, unit in mine.items()}
+        suffixes = ", ".join(str(n + 1) for n in mine)
+        order = f"CASE WHEN {UNIT} IN ({suffixes}) THEN -ts_us ELSE ts_us END" if mine else "ts_us"
+        columns = [
+            *(f"{key} AS k{i}" for i, key in enumerate(key_columns(self.plan, self.dialect))),
+            UNIT,
+            f"{_choose(blocks, otherwise='0')} AS b",
+            f"{order} AS o",
+            "CAST(NULL AS BIGINT) AS label_id",
+            *(f"{self.lift(slot, mine)} AS {slot.name}" for slot in self.all_slots),
+            *(f"{self.rank(number, unit, source)} AS r{i}" for i, (number, unit) in self.ranked()),
         ]
+        return f"SELECT {', '.join(columns)}\n  FROM {self.times(source, numbers)} WHERE {self.key_given()}"
 
-    def rank_struct(self, columns: Iterable[tuple[str, str]]) -> str:
-        fields = [("t", "ts_us")]
-        for i, (column, _) in enumerate(columns):
-            ident = self.dialect.ident(column)
-            fields += [(f"n{i}", f"{ident} IS NOT NULL"), (f"v{i}", ident)]
-        if self.dialect.name == "spark":
-            return "named_struct(" + ", ".join(f"'{key}', {value}" for key, value in fields) + ")"
-        return "{" + ", ".join(f"'{key}': {value}" for key, value in fields) + "}"
+    def asked(self, labels: str) -> str:
+        """The labels, once for each side of each unit, at the edge that they ask for."""
+        edges: dict[str, str] = {}
+        blocks: dict[str, str] = {}
+        for i, (unit, _) in enumerate(self.windows):
+            low, high = _bounds(unit)
+            size = str(unit.window.size_us)
+            edges |= {str(2 * i): high, str(2 * i + 1): f"1 - {low}"}
+            blocks |= {str(2 * i): floor_to(high, size), str(2 * i + 1): floor_to(low, size)}
+        edges |= {str(number): _query_time(unit.tier) for number, unit in self.numbered_lookups()}
+        numbers = list(range(2 * len(self.windows) + len(self.lookups)))
+        nulls = [f"{null_of(slot.dtype, self.dialect)}" for slot in self.all_slots] + ["NULL"] * len(self.lookups)
+        columns = [
+            *key_columns(self.plan, self.dialect),
+            UNIT,
+            _choose(blocks, otherwise="0"),
+            _choose(edges, otherwise="NULL"),
+            "label_id",
+            *nulls,
+        ]
+        return f"SELECT {', '.join(columns)}\n  FROM {self.times(labels, numbers)}"
 
-    def value(
-        self,
-        feature: StoredFeature,
-        names: dict[_WindowUnit | _LookupUnit, str],
-        windows: dict[_WindowUnit, dict[Partial, None]],
-    ) -> str:
-        if isinstance(feature, WindowFeature):
-            places: list[tuple[str, str]] = []
-            for partial in feature.aggregate.partials:
-                unit = _window_unit(feature, partial)
-                places.append((names[unit], f"p{list(windows[unit]).index(partial)}"))
-            text = render(_placed(_with_default(feature.aggregate.finalize, feature), places), self.dialect)
-        else:
-            text = self.lookup_value(feature, names[_lookup_unit(self.plan, feature)])
-        return f"{text} AS {self.dialect.ident(f'{self.plan.name}__{feature.name}')}"
+    def merged(self) -> list[str]:
+        columns = []
+        for i, (unit, partials) in enumerate(self.windows):
+            for j, (slot, partial) in enumerate(zip(self.slots[unit], partials, strict=True)):
+                value = f"{slot.merge.upper()}(CASE WHEN {UNIT} IN ({2 * i}, {2 * i + 1}) THEN {slot.name} END)"
+                columns.append(f"CAST({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
+        for i, (number, _) in self.ranked():
+            mine = f"CASE WHEN {UNIT} = {number} THEN"
+            columns += [f"MAX({mine} r{i} END) AS l{i}", f"MAX({mine} o END) AS l{i}_q"]
+        return columns
 
-    def lookup_value(self, feature: LookupFeature, name: str) -> str:
-        order = [column.name for column in rank_columns(self.plan, feature)]
-        position = len(order) - 1 - order[::-1].index(feature.column)
-        value = f"{name}.r.v{position}"
-        if feature.ttl_us is not None:
-            value = f"CASE WHEN {name}.r.t >= {name}.k - {feature.ttl_us} THEN {value} END"
-        if feature.default is None:
-            return value
-        return f"COALESCE({value}, {render(Literal(feature.default, feature.dtype), self.dialect)})"
+    def lift(self, slot: _Slot, mine: Mapping[int, WindowUnit]) -> str:
+        by_lift: dict[str, list[int]] = {}
+        for number, unit in mine.items():
+            for own, partial in zip(self.slots[unit], self.windows[number // 2][1], strict=True):
+                if own == slot:
+                    by_lift.setdefault(render(partial.lift, self.dialect), []).extend((number, number + 1))
+        cases = {", ".join(map(str, numbers)): text for text, numbers in by_lift.items()}
+        return _choose(cases, otherwise=null_of(slot.dtype, self.dialect))
 
+    def rank(self, number: int, unit: LookupUnit, source: str) -> str:
+        if unit.source != source:
+            return "NULL"
+        where = "" if unit.where is None else f" AND ({render(unit.where, self.dialect)})"
+        return f"CASE WHEN {UNIT} = {number}{where} THEN {rank_struct(unit, self.dialect)} END"
 
-def _window_unit(feature: WindowFeature, partial: Partial) -> _WindowUnit:
-    return _WindowUnit(partial.source, feature.window, feature.freshness)
+    def numbered_lookups(self) -> list[tuple[int, LookupUnit]]:
+        first = 2 * len(self.windows)
+        return [(first + i, unit) for i, unit in enumerate(self.lookups)]
 
+    def ranked(self) -> list[tuple[int, tuple[int, LookupUnit]]]:
+        return list(enumerate(self.numbered_lookups()))
 
-def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> _LookupUnit:
-    columns = tuple((column.name, column.dtype) for column in rank_columns(plan, feature))
-    return _LookupUnit(feature.source, feature.freshness, columns, feature.where)
+    def key_given(self) -> str:
+        return has_key(self.plan, self.dialect)
 
-
-def _placed(node: Node, places: Sequence[tuple[str, str]]) -> Node:
-    """The node with its columns `p0`, `p1`, … bound to the columns of the window units."""
-    if isinstance(node, Column):
-        unit, column = places[int(node.name[1:])]
-        return Column(column, node.dtype, unit)
-    if isinstance(node, Literal):
-        return node
-    return call(node.op, *(_placed(arg, places) for arg in node.args))
+    def times(self, view: str, numbers: Sequence[int]) -> str:
+        """The view with every row repeated for each number."""
+        return _REPEATED[self.dialect.name](self.dialect.ident(view), numbers)
 
 
-def _with_default(node: Node, feature: WindowFeature) -> Node:
-    if feature.default is None:
-        return node
-    return call("coalesce", node, Literal(feature.default, feature.dtype))
+def _repeated_duckdb(view: str, numbers: Sequence[int]) -> str:
+    values = ", ".join(f"({number})" for number in numbers)
+    return f"{view} CROSS JOIN (VALUES {values}) AS fdsl_units({UNIT})"
+
+
+def _repeated_spark(view: str, numbers: Sequence[int]) -> str:
+    return f"{view} LATERAL VIEW explode(array({', '.join(map(str, numbers))})) fdsl_units AS {UNIT}"
+
+
+_REPEATED: dict[str, Callable[[str, Sequence[int]], str]] = {
+    "duckdb": _repeated_duckdb,
+    "spark": _repeated_spark,
+}
+
+
+def _slots(partials: Sequence[Partial]) -> tuple[_Slot, ...]:
+    used: dict[tuple[Merge, DType], int] = {}
+    slots = []
+    for partial in partials:
+        kind = (partial.merge, partial.dtype)
+        used[kind] = used.get(kind, -1) + 1
+        slots.append(_Slot(*kind, used[kind]))
+    return tuple(slots)
+
+
+def _query_time(tier: Tier) -> str:
+    return "ts_us" if tier.period_us == 0 else floor_to(f"(ts_us - {tier.delay_us})", str(tier.period_us))
+
+
+def _bounds(unit: WindowUnit) -> tuple[str, str]:
+    window, asked = unit.window, _query_time(unit.tier)
+    low = floor_to(f"({asked} - {window.size_us + window.offset_us})", str(window.hop_us))
+    if not window.offset_us:
+        return low, asked
+    return low, floor_to(f"({asked} - {window.offset_us})", str(window.hop_us))
+
+
+def _choose(cases: Mapping[str, str], otherwise: str) -> str:
+    """A CASE over the unit; the keys are lists of numbers."""
+    if not cases:
+        return otherwise
+    arms = " ".join(f"WHEN {UNIT} IN ({numbers}) THEN {text}" for numbers, text in cases.items())
+    return f"CASE {arms} ELSE {otherwise} END"

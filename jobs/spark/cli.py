@@ -34,15 +34,9 @@ ERR = Console(stderr=True)
 
 
 @click.command()
-@click.option(
-    "--at", "times", multiple=True, help="As-of time, ISO 8601 or epoch milliseconds (default: now)."
-)
-@click.option(
-    "--groups", default="", help="Names of groups, separated by commas (default: all applied ones)."
-)
-@click.option(
-    "--stdin", "from_stdin", is_flag=True, help="Read times, one a line, and run for each as it comes."
-)
+@click.option("--at", "times", multiple=True, help="As-of time, ISO 8601 or epoch milliseconds (default: now).")
+@click.option("--groups", default="", help="Names of groups, separated by commas (default: all applied ones).")
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read times, one a line, and run for each as it comes.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON summary a line for each run.")
 def batch(times: tuple[str, ...], groups: str, from_stdin: bool, as_json: bool) -> None:
     """Land Kafka topics as Parquet history; compute the hourly and daily features and publish them.
@@ -85,9 +79,7 @@ def _show_run(run: BatchRun, as_json: bool) -> None:
 
 @click.command()
 @click.option("--reads", "path", required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--threshold", default=DEFAULT_THRESHOLD, show_default=True, help="Largest share of wrong values."
-)
+@click.option("--threshold", default=DEFAULT_THRESHOLD, show_default=True, help="Largest share of wrong values.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON on stdout.")
 def parity(path: Path, threshold: float, as_json: bool) -> None:
     """Compare logged online reads with what Spark computes for the same times.
@@ -125,9 +117,7 @@ def _show_parity(report: ParityReport, as_json: bool) -> None:
     table.add_column("first divergence")
     for feature in report.features:
         counts = [str(feature.counts[outcome]) for outcome in OUTCOMES]
-        table.add_row(
-            f"{feature.group}.{feature.feature}", *counts, str(feature.non_trivial), _first(feature)
-        )
+        table.add_row(f"{feature.group}.{feature.feature}", *counts, str(feature.non_trivial), _first(feature))
     Console().print(table)
 
 

@@ -103,9 +103,7 @@ def _event_time(source: EventSource, record: dict[str, object]) -> int:
 
 def _epoch_us(value: object, unit: str, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RecordError(
-            "bad_time", f"{name!r} is {json.dumps(value)[:64]}; a time is an integer or ISO 8601"
-        )
+        raise RecordError("bad_time", f"{name!r} is {json.dumps(value)[:64]}; a time is an integer or ISO 8601")
     if isinstance(value, float) and not (math.isfinite(value) and value.is_integer()):
         raise RecordError("bad_time", f"{name!r} is {value}; a numeric time is a whole number of {unit}")
     return int(value) * UNIT_US[unit]

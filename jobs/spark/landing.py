@@ -38,9 +38,7 @@ _POSITION = T.StructType(
         T.StructField("ts_us", T.LongType()),
     ]
 )
-_OUTCOME = T.StructType(
-    [T.StructField("_reject", T.StringType()), T.StructField("_heartbeat", T.BooleanType())]
-)
+_OUTCOME = T.StructType([T.StructField("_reject", T.StringType()), T.StructField("_heartbeat", T.BooleanType())])
 Ranges = Mapping[int, tuple[int, int]]
 
 
@@ -131,9 +129,7 @@ class History:
         temporary.replace(path)
 
 
-def land(
-    spark: SparkSession, bootstrap: str, source: EventSource, history: History, ends: Mapping[int, int]
-) -> Batch:
+def land(spark: SparkSession, bootstrap: str, source: EventSource, history: History, ends: Mapping[int, int]) -> Batch:
     """Append what the topic holds beyond the landed offsets, up to `ends` (offset by partition).
 
     Returns the batch; its `ranges` are empty when there was nothing new. Rejected records are counted by

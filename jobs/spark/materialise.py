@@ -14,17 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from featuredsl.compilers.scalar import SPARK
+from featuredsl.compilers.snapshot import snapshot
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import OnlineStore
-from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan
 from featuredsl.tiles import BATCH_TIERS, batch_features
 from featuredsl.windows import TIERS
-from jobs.spark.point_in_time import group_values
 
 STORE_TIMEOUT_S = 10.0
 WRITTEN_SCHEMA = "tier string, written bigint, older bigint, wrong bigint"
@@ -66,9 +66,7 @@ def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materia
     if not tiers:
         return []
     features = [feature for tier in tiers for feature in batch_features(plan, tier)]
-    labels = _labels(spark, plan, features, at_us)
-    values = group_values(spark, plan, labels, [feature.name for feature in features])
-    frame = labels.join(values, "label_id").persist(StorageLevel.MEMORY_AND_DISK)
+    frame = spark.sql(snapshot(plan, SPARK, at_us, features)).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         writes = [_tier_write(plan, tier, at_us) for tier in tiers]
         for write in writes:
@@ -76,37 +74,6 @@ def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materia
         return _publish(frame, target, writes)
     finally:
         frame.unpersist()
-
-
-def entities_since(plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> int | None:
-    """The earliest event time that can matter to the features at `at_us`; None when all of the past can."""
-    starts = []
-    for feature in features:
-        q = feature.tier.query_time(at_us)
-        reach = feature.window.reach_us if isinstance(feature, WindowFeature) else feature.ttl_us
-        if reach is None:
-            return None
-        starts.append(q - reach)
-    return min(starts)
-
-
-def entities_sql(plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> str:
-    """Distinct entities with an event that can matter at `at_us`."""
-    since = entities_since(plan, features, at_us)
-    before = max(feature.tier.query_time(at_us) for feature in features)
-    keys = ", ".join(SPARK.ident(name) for name, _ in plan.entity)
-    present = " AND ".join(f"{SPARK.ident(name)} IS NOT NULL" for name, _ in plan.entity)
-    span = f"ts_us < {before}" if since is None else f"ts_us < {before} AND ts_us >= {since}"
-    return " UNION ".join(
-        f"SELECT {keys} FROM {SPARK.ident(source.name)} WHERE {present} AND {span}" for source in plan.sources
-    )
-
-
-def _labels(spark: SparkSession, plan: GroupPlan, features: Sequence[StoredFeature], at_us: int) -> DataFrame:
-    """One label per entity; checkpointed, because the ids must be the same each time they are read."""
-    entities = spark.sql(entities_sql(plan, features, at_us)).distinct()
-    numbered = entities.withColumn("label_id", F.monotonically_increasing_id())
-    return numbered.withColumn("ts_us", F.lit(at_us).cast("bigint")).localCheckpoint(eager=True)
 
 
 def _tier_write(plan: GroupPlan, tier: str, at_us: int) -> _TierWrite:
@@ -126,17 +93,14 @@ def _copy(frame: DataFrame, target: Target, write: _TierWrite) -> None:
 
 
 def _publish(frame: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
-    writer = _writer(target, tuple(writes))
-    sums = [F.sum(name).alias(name) for name in ("written", "older", "wrong")]
-    rows = frame.mapInArrow(writer, WRITTEN_SCHEMA).groupBy("tier").agg(*sums).collect()
-    counts = {row["tier"]: row for row in rows}
+    counts = frame.mapInArrow(_writer(target, tuple(writes)), WRITTEN_SCHEMA).toArrow()
     done = []
     with OnlineStore(target.redis, STORE_TIMEOUT_S) as store:
         for write in writes:
             store.mark_batch(target.layout, write.name, write.as_of_us)
-            row = counts.get(write.name) or {"written": 0, "older": 0, "wrong": 0}
-            entities, older, wrong = row["written"], row["older"], row["wrong"]
-            done.append(Materialised(target.plan.name, write.name, write.as_of_us, entities, older, wrong))
+            mine = counts.filter(pc.field("tier") == write.name)
+            sums = [pc.sum(mine.column(name)).as_py() or 0 for name in ("written", "older", "wrong")]
+            done.append(Materialised(target.plan.name, write.name, write.as_of_us, *sums))
     return done
 
 

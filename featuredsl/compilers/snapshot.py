@@ -1,0 +1,91 @@
+"""Plans to the values of every entity at one time, for the batch tiers: one grouping per feature group.
+
+The time is a constant, so a window is a filter inside its aggregate and no label is needed. The meaning is
+that of `point_in_time` for a label of every entity at that time; entities without any event in reach of the
+features have no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from featuredsl.compilers.scalar import Dialect, render
+from featuredsl.compilers.units import (
+    LookupUnit,
+    Units,
+    has_key,
+    key_columns,
+    null_of,
+    rank_struct,
+    units_of,
+    value_columns,
+)
+from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+
+
+def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[StoredFeature]) -> str:
+    """A SELECT of the entity columns and `group__feature`, as read at `at_us` (each tier at its own q).
+
+    Inputs are views: one per source, named after it, with its columns and `ts_us`.
+    """
+    units = units_of(plan, features)
+    keys = ", ".join(key_columns(plan, dialect))
+    sources = dict.fromkeys([unit.source for unit in units.windows] + [u.source for u in units.lookups])
+    rows = "\n  UNION ALL ".join(_events(plan, dialect, units, name, at_us) for name in sources)
+    values = ",\n  ".join([keys, *value_columns(plan, features, units, dialect)])
+    reach = _reach(features, at_us)
+    return (
+        f"WITH events AS (\n  {rows}),\n"
+        f"merged AS (SELECT {keys}, {', '.join(_merged(dialect, units, at_us))}\n"
+        f"  FROM events WHERE {reach} GROUP BY {keys})\n"
+        f"SELECT {values}\nFROM merged"
+    )
+
+
+def _events(plan: GroupPlan, dialect: Dialect, units: Units, source: str, at_us: int) -> str:
+    columns = [*key_columns(plan, dialect), "ts_us"]
+    for i, (unit, partials) in enumerate(units.windows.items()):
+        low, high = unit.window.bounds(unit.tier.query_time(at_us))
+        for j, partial in enumerate(partials):
+            value = null_of(partial.dtype, dialect)
+            if unit.source == source:
+                lift = render(partial.lift, dialect)
+                value = f"CASE WHEN ts_us >= {low} AND ts_us < {high} THEN {lift} ELSE {value} END"
+            columns.append(f"{value} AS w{i}_p{j}")
+    columns += [f"{_rank(dialect, u, source, at_us)} AS l{i}" for i, u in enumerate(units.lookups)]
+    return f"SELECT {', '.join(columns)}\n  FROM {dialect.ident(source)} WHERE {has_key(plan, dialect)}"
+
+
+def _rank(dialect: Dialect, unit: LookupUnit, source: str, at_us: int) -> str:
+    if unit.source != source:
+        return "NULL"
+    where = "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
+    return f"CASE WHEN ts_us < {unit.tier.query_time(at_us)}{where} THEN {rank_struct(unit, dialect)} END"
+
+
+def _merged(dialect: Dialect, units: Units, at_us: int) -> list[str]:
+    columns = [
+        f"CAST({p.merge.upper()}(w{i}_p{j}) AS {dialect.type_name(p.dtype)}) AS w{i}_p{j}"
+        for i, partials in enumerate(units.windows.values())
+        for j, p in enumerate(partials)
+    ]
+    for i, unit in enumerate(units.lookups):
+        asked = f"CAST({unit.tier.query_time(at_us)} AS BIGINT)"
+        columns += [f"MAX(l{i}) AS l{i}", f"{asked} AS l{i}_q"]
+    return columns
+
+
+def _reach(features: Sequence[StoredFeature], at_us: int) -> str:
+    """The events that can matter: before the latest query time, since the earliest window or ttl."""
+    before = max(feature.tier.query_time(at_us) for feature in features)
+    starts = [_start(feature, at_us) for feature in features]
+    known = [start for start in starts if start is not None]
+    since = f" AND ts_us >= {min(known)}" if len(known) == len(starts) else ""
+    return f"ts_us < {before}{since}"
+
+
+def _start(feature: StoredFeature, at_us: int) -> int | None:
+    asked = feature.tier.query_time(at_us)
+    if isinstance(feature, WindowFeature):
+        return feature.window.bounds(asked)[0]
+    return None if feature.ttl_us is None else asked - feature.ttl_us
