@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examples.open_bandit.processes import Background, ended, toml
+from examples.open_bandit.replay import SPREAD_US
 from examples.open_bandit.report import Stage
 from examples.open_bandit.run import BASELINE_HOURS, DEFINITIONS, MODEL, DemoRun
 from featuredsl.errors import DependencyError
@@ -17,7 +18,9 @@ from featuredsl.registry import Registry
 from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
 from jobs import kafka
+from jobs.flink.drift_cli import start_drift
 from jobs.flink.handle import JobHandle
+from jobs.flink.join_cli import start_join
 from jobs.flink.stream_cli import start_stream
 from jobs.wait import wait_until
 from localstack.process import ProcessRecord
@@ -27,7 +30,7 @@ from schemas import topics
 from serving.server import endpoint_file
 
 SERVICE_START_S = 60.0
-FEATURE_BUDGET_MS = 100.0
+FEATURE_BUDGET_MS = 1_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +99,8 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
     first, last = (run.timeline.at_hour(hour) for hour in BASELINE_HOURS)
     starts: list[Callable[[], JobHandle]] = [
         lambda: start_stream(settings),
-        lambda: start_join(settings),
-        lambda: start_drift(settings, first, last),
+        lambda: start_join(settings, {}),
+        lambda: start_drift(settings, _drift_options(first, last)),
     ]
     handles: list[JobHandle] = []
 
@@ -111,6 +114,14 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
     with ThreadPoolExecutor(1) as pool:
         jobs = Jobs(*pool.map(started, starts))
     return jobs, Stage("Flink jobs", 3, len(handles), None, settings.flink)
+
+
+def _drift_options(from_us: int, to_us: int) -> dict[str, object]:
+    """Baseline = days one to four. Answers come at most `SPREAD_US` out of order: the watermark waits for them."""
+    return {
+        "baseline": {"from_ms": from_us // 1000, "to_ms": to_us // 1000},
+        "watermark_delay_ms": SPREAD_US // 1000 + 10_000,
+    }
 
 
 def start_service(settings: Settings, background: Background) -> tuple[Service, Stage]:

@@ -28,13 +28,10 @@ def test_event_ids_are_unique_and_name_policy_and_row(dataset: Dataset) -> None:
 
 def test_segments_are_the_combinations_of_user_features(dataset: Dataset) -> None:
     per_policy = {
-        policy: len({one.segment for one in dataset.decisions if one.policy == policy})
-        for policy in ("random", "bts")
+        policy: len({one.segment for one in dataset.decisions if one.policy == policy}) for policy in ("random", "bts")
     }
     assert per_policy == {"random": 240, "bts": 253}
-    assert (
-        len({one.segment for one in dataset.decisions}) == len({one.user for one in dataset.decisions}) == 280
-    )
+    assert len({one.segment for one in dataset.decisions}) == len({one.user for one in dataset.decisions}) == 280
 
 
 def test_a_segment_name_is_stable() -> None:

@@ -25,8 +25,7 @@ def test_the_last_decision_is_a_window_and_a_margin_ago(dataset: Dataset) -> Non
 def test_gaps_are_kept_to_the_microsecond(dataset: Dataset) -> None:
     timeline = build_timeline(dataset, ReplayPlan(), NOW_US)
     offsets = {
-        moved.ts_us - original.ts_us
-        for moved, original in zip(timeline.decisions, dataset.decisions, strict=True)
+        moved.ts_us - original.ts_us for moved, original in zip(timeline.decisions, dataset.decisions, strict=True)
     }
     assert len(offsets) == 1
 
