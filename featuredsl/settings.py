@@ -80,7 +80,7 @@ def stack_endpoints(home: Path) -> dict[str, str]:
         return {name: str(value) for name, value in endpoints.items()}
     except FileNotFoundError:
         return {}
-    except (ValueError, KeyError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         msg = f"{path} is not a stack description ({error}); remove it and run `featuredsl up`"
         raise InputError(msg) from error
 

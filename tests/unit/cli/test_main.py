@@ -1,0 +1,136 @@
+"""The command root: lazy loading, nearest names, exit codes, no traceback."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import click
+import pytest
+
+from featuredsl.cli.main import EntryPointGroup, _load, root, run
+from featuredsl.errors import CheckFailed, DefinitionError, DependencyError, FeatureError, InputError
+
+GROUPS = ("commands", "run", "ccb", "drift", "models", "alerts")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path))
+    return tmp_path
+
+
+def command_that(action: BaseException | int) -> click.Command:
+    def body() -> int:
+        if isinstance(action, BaseException):
+            raise action
+        return action
+
+    return click.Command("probe", callback=body)
+
+
+@pytest.mark.parametrize(
+    ("action", "code", "text"),
+    [
+        (0, 0, ""),
+        (1, 1, ""),
+        (CheckFailed("drift found"), 1, "error: drift found"),
+        (InputError("no column x"), 2, "error: no column x"),
+        (DefinitionError("defs.py:3: no column y"), 2, "error: defs.py:3: no column y"),
+        (FeatureError("state"), 3, "error: state"),
+        (DependencyError("no Kafka address"), 4, "error: no Kafka address"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.BadParameter("bad"), 2, "Error: Invalid value: bad"),
+    ],
+)
+def test_exit_codes(
+    action: BaseException | int,
+    code: int,
+    text: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setitem(root.commands, "probe", command_that(action))
+    assert run(["probe"]) == code
+    captured = capsys.readouterr()
+    assert text in captured.err
+    assert "Traceback" not in captured.err
+    assert captured.out == ""
+
+
+def test_unexpected_error_names_a_log_with_the_traceback(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(root.commands, "probe", command_that(ZeroDivisionError("by zero")))
+    assert run(["probe"]) == 3
+    stderr = capsys.readouterr().err
+    (log,) = (home / "logs").glob("error-*.log")
+    assert "internal error: ZeroDivisionError: by zero" in stderr
+    assert str(log) in stderr
+    assert "Traceback" not in stderr
+    assert "Traceback" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"), [(["chek"], "check"), (["histroy"], "history"), (["run", "strean"], "stream")]
+)
+def test_unknown_command_gives_the_nearest(typed: list[str], nearest: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(typed) == 2
+    assert f"Did you mean {nearest!r}?" in capsys.readouterr().err
+
+
+def test_unknown_command_without_a_near_name(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["zzzzzz"]) == 2
+    stderr = capsys.readouterr().err
+    assert "No such command 'zzzzzz'" in stderr
+    assert "Did you mean" not in stderr
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_every_entry_point_is_a_command_with_help_and_an_example(group: str) -> None:
+    entries = metadata.entry_points(group=f"featuredsl.{group}")
+    assert entries
+    for entry in entries:
+        command = entry.load()
+        assert isinstance(command, click.Command), entry.value
+        assert "Example" in (command.help or ""), entry.value
+
+
+def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    for name in metadata.entry_points(group="featuredsl.commands").names | set(GROUPS[1:]):
+        assert f"\n  {name} " in text
+    assert "unavailable" not in text
+
+
+def test_a_command_that_cannot_be_imported_does_not_break_help(capsys: pytest.CaptureFixture[str]) -> None:
+    missing = metadata.EntryPoint("gone", "featuredsl_no_such_module:command", "featuredsl.commands")
+    group = EntryPointGroup(name="g", entry_points="featuredsl.none")
+    group.list_commands = lambda ctx: ["gone"]  # type: ignore[method-assign]
+    group.get_command = lambda ctx, name: _load(missing)  # type: ignore[method-assign]
+    with pytest.raises(SystemExit) as stop:
+        group.main(["--help"], prog_name="g")
+    assert stop.value.code == 0
+    assert "unavailable" in capsys.readouterr().out
+
+
+def test_loading_one_command_imports_no_other_and_no_engine() -> None:
+    script = (
+        "import sys; from featuredsl.cli.main import run; code = run(['status', '--help']);"
+        "heavy = {'pyflink', 'pyspark', 'mlflow', 'vowpalwabbit', 'jobs.spark', 'jobs.training', 'serving', 'pandas'};"
+        "print('LOADED', sorted(heavy & set(sys.modules)), code)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "LOADED [] 0"
+
+
+def test_import_of_the_package_is_light() -> None:
+    script = (
+        "import sys, featuredsl;"
+        "print(sorted({'numpy', 'pandas', 'pyarrow', 'duckdb', 'pyflink', 'pyspark'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,81 @@
+"""Options of Flink jobs, and the causes that we print."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobs.flink.rest import root_cause
+from jobs.flink.runtime import load_config, options
+from jobs.flink.sql_job import statements
+
+CONFIG = {"name": "n", "checkpoint_dir": "file:///c", "jars": []}
+
+
+def test_defaults_are_safe() -> None:
+    values = options(CONFIG)
+    assert values["table.local-time-zone"] == "UTC"
+    assert values["execution.checkpointing.dir"] == "file:///c"
+    assert values["execution.checkpointing.interval"] == "3000 ms"
+    assert values["table.exec.source.idle-timeout"] == "0 ms"
+    assert values["table.exec.mini-batch.allow-latency"] == "50 ms"
+    assert values["restart-strategy.type"] == "fixed-delay"
+    assert all(isinstance(value, str) for value in values.values())
+
+
+def test_configuration_wins() -> None:
+    values = options({**CONFIG, "parallelism": 2, "mini_batch_ms": 0, "flink_options": {"a.b": "c"}})
+    assert values["parallelism.default"] == "2"
+    assert values["table.exec.mini-batch.enabled"] == "false"
+    assert "table.exec.mini-batch.size" not in values
+    assert values["a.b"] == "c"
+
+
+def test_a_job_without_a_checkpoint_folder_is_refused() -> None:
+    with pytest.raises(KeyError, match="checkpoint_dir"):
+        options({"name": "n"})
+
+
+def test_config_file(tmp_path: Path) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(json.dumps({"statements": ["A", "B"]}))
+    assert statements(load_config(["--config", str(path)])) == ["A", "B"]
+
+
+JAVA = """org.apache.flink.runtime.JobException: Recovery is suppressed
+\tat org.apache.flink.runtime.X.run(X.java:1)
+Caused by: java.lang.RuntimeException: outer
+\tat a.b.C.d(C.java:2)
+Caused by: java.lang.NumberFormatException: For input string: 'x'
+\t... 9 more
+"""
+PYTHON_IN_JAVA = """java.lang.Exception: Could not perform checkpoint
+Caused by: org.apache.flink.python.PythonException: boom
+Traceback (most recent call last):
+  File "job.py", line 3, in f
+ZeroDivisionError: division by zero
+Caused by: java.lang.RuntimeException: Error received from SDK harness
+"""
+PYTHON = """Traceback (most recent call last):
+  File "job.py", line 24, in <module>
+featuredsl.errors.InputError: no group 'x'
+"""
+
+
+@pytest.mark.parametrize(
+    ("trace", "cause"),
+    [
+        ("", ""),
+        ("just a line", "just a line"),
+        (JAVA, "java.lang.NumberFormatException: For input string: 'x'"),
+        (
+            PYTHON_IN_JAVA,
+            "java.lang.RuntimeException: Error received from SDK harness (ZeroDivisionError: division by zero)",
+        ),
+        (PYTHON, "featuredsl.errors.InputError: no group 'x'"),
+    ],
+)
+def test_root_cause(trace: str, cause: str) -> None:
+    assert root_cause(trace) == cause
