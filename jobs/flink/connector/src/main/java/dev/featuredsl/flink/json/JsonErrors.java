@@ -1,5 +1,6 @@
 package dev.featuredsl.flink.json;
 
+import java.util.regex.Pattern;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonProcessingException;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonToken;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.exc.StreamConstraintsException;
@@ -7,6 +8,7 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.exc.StreamCon
 /** Words for what Jackson found. */
 final class JsonErrors {
     private static final int MAX_QUOTE = 32;
+    private static final Pattern PLACE = Pattern.compile(" \\(start marker at .*?\\]\\)|, from `[^`]*`", Pattern.DOTALL);
 
     private JsonErrors() {}
 
@@ -15,6 +17,7 @@ final class JsonErrors {
         String text = error instanceof JsonProcessingException
                 ? ((JsonProcessingException) error).getOriginalMessage()
                 : String.valueOf(error.getMessage());
+        text = PLACE.matcher(text).replaceAll("");
         if (error instanceof StreamConstraintsException) {
             if (text.contains("nesting depth")) {
                 return new Rejection(Rejection.TOO_DEEP, text);

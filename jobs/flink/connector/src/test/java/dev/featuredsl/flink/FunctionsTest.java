@@ -1,0 +1,69 @@
+package dev.featuredsl.flink;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.junit.jupiter.api.Test;
+
+class FunctionsTest {
+    private final KeyFunction key = new KeyFunction();
+    private final RankFunction rank = new RankFunction();
+
+    @Test
+    void keysFollowTheGoldenVectors() throws Exception {
+        for (JsonNode golden : Golden.read("online/keys")) {
+            Object[] parts = new Object[golden.get("parts").size()];
+            for (int i = 0; i < parts.length; i++) {
+                String kind = golden.get("parts").get(i).fieldNames().next();
+                parts[i] = Golden.value(kind, golden.get("parts").get(i).get(kind));
+            }
+            assertEquals(golden.get("key").textValue(), key.eval(parts));
+        }
+    }
+
+    @Test
+    void aNullPartHasNoKey() {
+        assertNull(key.eval("a", null));
+        assertThrows(IllegalArgumentException.class, () -> key.eval(1.5));
+        assertThrows(IllegalArgumentException.class, key::eval);
+    }
+
+    @Test
+    void ranksFollowTheGoldenVectors() throws Exception {
+        for (JsonNode golden : Golden.read("online/ranks")) {
+            Object[] values = new Object[golden.get("values").size()];
+            for (int i = 0; i < values.length; i++) {
+                JsonNode value = golden.get("values").get(i);
+                values[i] = Golden.value(value.get("dtype").textValue(), value.get("value"));
+            }
+            long time = Long.parseLong(golden.get("ts").textValue());
+            assertEquals(golden.get("hex").textValue(), Golden.hex(rank.eval(time, values)));
+        }
+    }
+
+    @Test
+    void ranksOrderNumbers() {
+        Object[][] ascending = {
+            {null}, {Double.NEGATIVE_INFINITY}, {-Double.MAX_VALUE}, {-1.0}, {-Double.MIN_VALUE}, {0.0},
+            {Double.MIN_VALUE}, {1.0}, {Double.MAX_VALUE}, {Double.POSITIVE_INFINITY}, {Double.NaN}
+        };
+        for (int i = 1; i < ascending.length; i++) {
+            byte[] low = rank.eval(5L, ascending[i - 1]).getBytes(StandardCharsets.UTF_8);
+            byte[] high = rank.eval(5L, ascending[i]).getBytes(StandardCharsets.UTF_8);
+            assertTrue(Arrays.compareUnsigned(low, high) < 0, "at " + i);
+        }
+        assertEquals(rank.eval(5L, 0.0), rank.eval(5L, -0.0));
+        assertEquals(rank.eval(5L, 7), rank.eval(5L, 7L));
+    }
+
+    @Test
+    void aNullTimeHasNoRank() {
+        assertNull(rank.eval(null, 1L));
+        assertThrows(IllegalArgumentException.class, () -> rank.eval(1L, new byte[0]));
+    }
+}

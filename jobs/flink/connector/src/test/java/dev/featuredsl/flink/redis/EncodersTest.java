@@ -1,0 +1,135 @@
+package dev.featuredsl.flink.redis;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import dev.featuredsl.flink.Golden;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.table.api.ValidationException;
+import org.apache.flink.table.data.GenericRowData;
+import org.apache.flink.table.data.StringData;
+import org.apache.flink.table.types.logical.BigIntType;
+import org.apache.flink.table.types.logical.DoubleType;
+import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.VarCharType;
+import org.junit.jupiter.api.Test;
+
+class EncodersTest {
+    private static final LogicalType STRING = VarCharType.STRING_TYPE;
+    private static final LogicalType BIGINT = new BigIntType();
+
+    private static Map<String, String> ring() {
+        return new HashMap<>(Map.of("url", "redis://h", "mode", "ring", "key-prefix", "g@v1:", "header", "0102030405060708",
+                "offset", "8", "slots", "4", "slot-size", "40", "total-size", "168", "hop", "300000000"));
+    }
+
+    private static SinkConfig config(Map<String, String> options) {
+        return new SinkConfig(Configuration.fromMap(options));
+    }
+
+    @Test
+    void slotsFollowTheGoldenVectors() throws Exception {
+        JsonNode golden = Golden.read("online/ring");
+        for (JsonNode tier : golden.get("tiers")) {
+            List<LogicalType> types = new ArrayList<>(List.of(STRING, BIGINT, BIGINT, BIGINT));
+            tier.get("columns").forEach(c -> types.add(c.get("dtype").textValue().equals("int") ? BIGINT : new DoubleType()));
+            Map<String, String> options = ring();
+            options.put("header", golden.get("header").textValue());
+            options.put("offset", tier.get("offset").asText());
+            options.put("slots", tier.get("slots").asText());
+            options.put("slot-size", String.valueOf(32 + 8 * (types.size() - 4)));
+            options.put("total-size", golden.get("total_size").asText());
+            RingEncoder encoder = new RingEncoder(config(options), types);
+            for (JsonNode slot : golden.get("slots")) {
+                if (slot.get("tier").equals(tier.get("name"))) {
+                    Write write = encoder.encode(row(tier, slot));
+                    assertEquals("g@v1:{k|1}:R", new String(write.key, StandardCharsets.UTF_8));
+                    assertEquals(slot.get("hex").textValue(), Golden.hex(write.arguments()[0]));
+                }
+            }
+        }
+    }
+
+    private static GenericRowData row(JsonNode tier, JsonNode slot) {
+        int columns = tier.get("columns").size();
+        GenericRowData row = new GenericRowData(4 + columns);
+        row.setField(0, StringData.fromString("k|1"));
+        row.setField(1, Long.parseLong(slot.get("tile").textValue()));
+        row.setField(2, Long.parseLong(slot.get("rows").textValue()));
+        row.setField(3, Long.parseLong(slot.get("high_water_us").textValue()));
+        for (int i = 0; i < columns; i++) {
+            String dtype = tier.get("columns").get(i).get("dtype").textValue();
+            row.setField(4 + i, Golden.value(dtype, slot.get("values").get(i)));
+        }
+        return row;
+    }
+
+    private static RingWrite tile(long tile, long rows) {
+        return new RingWrite(new byte[] {1}, Math.floorMod(tile, 4L), tile, rows, new byte[0]);
+    }
+
+    @Test
+    void tilesForOneSlotMergeAsTheServerWould() {
+        RingWrite old = tile(5, 3);
+        assertEquals(old, tile(9, 1));
+        assertEquals(old.hashCode(), tile(9, 1).hashCode());
+        assertNotEquals(old, tile(6, 1));
+        RingWrite newer = tile(9, 1);
+        assertSame(newer, old.merge(newer));
+        assertSame(newer, newer.merge(old));
+        RingWrite more = tile(5, 4);
+        assertSame(more, old.merge(more));
+        assertSame(more, more.merge(old));
+        RingWrite again = tile(5, 3);
+        assertSame(again, old.merge(again));
+    }
+
+    @Test
+    void fieldsMergeOneByOneByTheirBytes() {
+        byte[] key = {1};
+        byte[][] none = {{}, "b".getBytes(StandardCharsets.UTF_8)};
+        byte[][] some = {"\u00e9".getBytes(StandardCharsets.UTF_8), "a".getBytes(StandardCharsets.UTF_8)};
+        Write merged = new FieldsWrite(key, 7, none).merge(new FieldsWrite(key, 5, some));
+        assertArrayEquals(new byte[][] {"7".getBytes(StandardCharsets.US_ASCII), some[0], none[1]}, merged.arguments());
+    }
+
+    @Test
+    void fieldsExpireAfterTheirTimeRoundedUp() {
+        Map<String, String> options = new HashMap<>(Map.of("url", "redis://h", "mode", "fields", "key-prefix", "g@v1:",
+                "fields", "l:a;l:b", "expire-after", "1000001"));
+        FieldsEncoder encoder = new FieldsEncoder(config(options), List.of(STRING, BIGINT, STRING, STRING));
+        GenericRowData row = GenericRowData.of(StringData.fromString("k"), 5L, StringData.fromString("r"), null);
+        Write write = encoder.encode(row);
+        assertEquals("g@v1:{k}:X", new String(write.key, StandardCharsets.UTF_8));
+        assertArrayEquals(new byte[][] {"1001".getBytes(StandardCharsets.US_ASCII), {'r'}, {}}, write.arguments());
+        assertNull(encoder.encode(GenericRowData.of(StringData.fromString("k"), 5L, null, null)));
+        assertNull(encoder.encode(GenericRowData.of(null, 5L, StringData.fromString("r"), null)));
+    }
+
+    @Test
+    void wrongOptionsAreRefused() {
+        String[][] wrong = {{"mode", "list"}, {"header", "01"}, {"slot-size", "48"}, {"total-size", "100"}, {"slots", "0"},
+            {"offset", "0"}, {"batch", "0"}, {"max-pending", "10"}, {"expire-after", "-1"}};
+        for (String[] option : wrong) {
+            Map<String, String> options = ring();
+            options.put(option[0], option[1]);
+            assertThrows(ValidationException.class,
+                    () -> new RingEncoder(config(options), List.of(STRING, BIGINT, BIGINT, BIGINT, BIGINT)), option[0]);
+        }
+        Map<String, String> missing = ring();
+        missing.remove("hop");
+        assertThrows(ValidationException.class, () -> config(missing));
+        assertThrows(ValidationException.class,
+                () -> new RingEncoder(config(ring()), List.of(STRING, BIGINT, BIGINT, BIGINT, STRING)));
+    }
+}

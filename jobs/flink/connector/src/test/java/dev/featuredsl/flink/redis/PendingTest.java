@@ -1,0 +1,120 @@
+package dev.featuredsl.flink.redis;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.ByteBuffer;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.flink.configuration.Configuration;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(30)
+class PendingTest {
+    private static Pending pending(String lingerMillis) {
+        return new Pending(new SinkConfig(Configuration.fromMap(Map.of("url", "redis://h", "mode", "fields", "key-prefix", "g@v1:",
+                "fields", "l:a", "batch", "3", "max-pending", "4", "linger", lingerMillis + " ms"))));
+    }
+
+    private static Write write(int key, long rows) {
+        return new RingWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, rows, new byte[0]);
+    }
+
+    private interface Step {
+        void run() throws InterruptedException;
+    }
+
+    private static CompletableFuture<Void> async(Step step) {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                step.run();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    private static void assertWaits(CompletableFuture<?> future) {
+        assertThrows(TimeoutException.class, () -> future.get(100, TimeUnit.MILLISECONDS));
+    }
+
+    @Test
+    void aFullBatchGoesInOrderOfArrivalAndAPlaceMerges() throws Exception {
+        Pending pending = pending("60000");
+        pending.add(write(1, 1));
+        pending.add(write(2, 1));
+        pending.add(write(1, 5));
+        pending.add(write(3, 1));
+        List<Write> batch = pending.take();
+        assertEquals(List.of(write(1, 0), write(2, 0), write(3, 0)), batch);
+        assertEquals(1, pending.merged());
+    }
+
+    @Test
+    void aPartBatchGoesAfterTheLinger() throws Exception {
+        Pending pending = pending("20");
+        long start = System.nanoTime();
+        pending.add(write(1, 1));
+        assertEquals(1, pending.take().size());
+        assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(20));
+    }
+
+    @Test
+    void flushWaitsForTheBatchInFlightToo() throws Exception {
+        Pending pending = pending("60000");
+        pending.add(write(1, 1));
+        CompletableFuture<Void> flush = async(pending::flush);
+        assertEquals(1, pending.take().size());
+        assertWaits(flush);
+        pending.done();
+        flush.get(5, TimeUnit.SECONDS);
+        pending.flush();
+    }
+
+    @Test
+    void aFullBufferHoldsTheTaskBack() throws Exception {
+        Pending pending = pending("60000");
+        for (int key = 0; key < 4; key++) {
+            pending.add(write(key, 1));
+        }
+        CompletableFuture<Void> fifth = async(() -> pending.add(write(9, 1)));
+        assertWaits(fifth);
+        assertEquals(3, pending.take().size());
+        fifth.get(5, TimeUnit.SECONDS);
+    }
+
+    @Test
+    void aFailureReachesTheTask() throws Exception {
+        Pending pending = pending("60000");
+        pending.add(write(1, 1));
+        CompletableFuture<Void> flush = async(pending::flush);
+        assertEquals(1, pending.take().size());
+        pending.fail(new IllegalStateException("WRONGPASS"));
+        ExecutionException thrown = assertThrows(ExecutionException.class, () -> flush.get(5, TimeUnit.SECONDS));
+        assertTrue(thrown.getCause().getMessage().contains("WRONGPASS"));
+        assertThrows(IllegalStateException.class, () -> pending.add(write(2, 1)));
+    }
+
+    @Test
+    void closeEndsTheIoThread() throws Exception {
+        Pending pending = pending("60000");
+        CompletableFuture<List<Write>> taken = CompletableFuture.supplyAsync(() -> {
+            try {
+                return pending.take();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        assertFalse(taken.isDone());
+        pending.close();
+        assertNull(taken.get(5, TimeUnit.SECONDS));
+    }
+}
