@@ -1,0 +1,106 @@
+"""The feature job from the built wheel on a session cluster: Kafka to Redis, read back with statuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from click.testing import CliRunner
+
+from featuredsl.cli.reading import explain_read, get
+from featuredsl.online.store import OnlineStore
+from featuredsl.reader import Registry
+from featuredsl.settings import Settings
+from featuredsl.times import format_time
+from jobs.flink.handle import JobHandle
+from jobs.flink.stream_cli import start_stream
+from jobs.kafka import read_all
+from tests.conformance.cases import us
+from tests.support.feature_job import STREAMED, apply_cases, expected_and_found, publish
+from tests.support.stack import TestStack
+
+
+@dataclass(frozen=True)
+class Running:
+    """A feature job that has seen the events of all cases."""
+
+    settings: Settings
+    registry: Registry
+    sent: dict[str, int]
+    handle: JobHandle
+
+
+@pytest.fixture(scope="module")
+def running(stack: TestStack) -> Iterator[Running]:
+    settings = stack.need("kafka", "redis", "flink")
+    registry = apply_cases(settings)
+    handle = start_stream(settings, ",".join(dict.fromkeys(case.group.name for case in STREAMED)))
+    try:
+        sent = publish(settings)
+        handle.wait_lag_zero()
+        yield Running(settings, registry, sent, handle)
+    finally:
+        handle.cancel()
+
+
+def test_every_case_reads_back_its_values(running: Running) -> None:
+    found = list(expected_and_found(running.settings, running.registry))
+    wrong = [(what, expected, value) for what, expected, value in found if value.value != expected]
+    assert len(found) > 50
+    assert wrong == []
+
+
+def test_statuses(running: Running) -> None:
+    statuses = {value.status for _, _, value in expected_and_found(running.settings, running.registry)}
+    assert {"OK", "NULL", "NOT_FOUND", "EXPIRED"} <= statuses
+
+
+def test_broken_and_keyless_events_are_dead_letters(running: Running) -> None:
+    reasons: dict[str, list[str]] = {}
+    for topic in running.sent:
+        records = read_all(running.settings.kafka, f"{running.settings.prefix}{topic}.dlq")
+        letters = [json.loads(record.value or b"{}") for record in records]
+        reasons[topic] = sorted(letter["reason"] for letter in letters)
+        assert all(letter["payload"] and len(letter["sha256"]) == 64 for letter in letters)
+    assert reasons["events"] == ["bad_json"]
+    assert reasons["pairs"].count("bad_json") == 1
+    assert set(reasons["pairs"]) == {"bad_json", "null_entity"}
+
+
+def test_get_prints_the_contract(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("home", "registry", "prefix", "redis"):
+        monkeypatch.setenv(f"FEATUREDSL_{name.upper()}", str(getattr(running.settings, name)))
+    at = format_time(us(1200))
+    reply = CliRunner().invoke(get, ["basic", "c0r0:a", "nobody", "--at", at, "--json"], catch_exceptions=False)
+    data = json.loads(reply.output)
+    assert data["group"] == "basic"
+    assert data["rows"][0]["key"] == ["c0r0:a"]
+    assert data["rows"][0]["features"]["total"] == {
+        "value": 7,
+        "status": "OK",
+        "as_of": at,
+        "event_time": format_time(us(960)),
+    }
+    assert data["rows"][1]["features"]["n"]["value"] == 0
+    assert data["rows"][1]["features"]["n"]["status"] == "NOT_FOUND"
+    why = CliRunner().invoke(explain_read, ["basic", "c0r0:a", "--at", at], catch_exceptions=False)
+    assert "events in [2026-01-01T00:10:00.000000Z, 2026-01-01T00:20:00.000000Z)" in why.output
+
+
+def test_reading_the_topics_again_changes_no_byte(running: Running) -> None:
+    layout = running.registry.layout("basic")
+    key = layout.key(("c0r0:a",), "R")
+
+    def stored() -> tuple[bytes, int]:
+        with OnlineStore(running.settings.redis) as store:
+            return store._command(("GET", key)), store._command(("PEXPIRETIME", key))
+
+    before = stored()
+    again = start_stream(running.settings, "basic")
+    try:
+        again.wait_lag_zero()
+        assert stored() == before
+    finally:
+        again.cancel()
