@@ -159,7 +159,7 @@ class OnlineStore:
     def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
         connection = None
         try:
-            connection = self._pool.get_connection("_")
+            connection = self._pool.get_connection()
             connection.send_packed_command(connection.pack_commands(commands))
             return [_reply(connection) for _ in commands]
         except BaseException as error:
@@ -221,7 +221,7 @@ class AsyncOnlineStore:
         connection = None
         try:
             async with asyncio.timeout(self._timeout_s):
-                connection = await self._pool.get_connection("_")
+                connection = await self._pool.get_connection()
                 await connection.send_packed_command(connection.pack_commands(commands))
                 return [await _async_reply(connection) for _ in commands]
         except BaseException as error:

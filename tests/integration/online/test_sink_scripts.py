@@ -1,0 +1,161 @@
+"""The scripts of the Flink sink on a real Redis: guards, expiry, keys that hold something else."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from featuredsl.online.codec import Tile, decode_ring, encode_rank, encode_slot
+from featuredsl.online.layout import Column, RingTier, StoreLayout
+from tests.support.redis_process import RedisProcess
+
+LUA = Path(__file__).parents[3] / "jobs" / "flink" / "connector" / "src" / "main" / "resources" / "lua"
+HOP = 300_000_000
+LAYOUT = StoreLayout(
+    group="g",
+    version="v1",
+    entity=(Column("u", "str"),),
+    ring=(RingTier("a", HOP, 3, (Column("n", "int"),)), RingTier("b", HOP, 5, (Column("x", "float"),))),
+    lookups=(),
+    batch=(),
+    expire_after_us=0,
+)
+FAR = 4_000_000_000_000_000 // HOP
+
+
+def write_tiles(server: RedisProcess, tier: str, rows: list[tuple[str, Tile]], keep_us: int = 0) -> list[int]:
+    spec = LAYOUT.ring_tier(tier)
+    common = [LAYOUT.header(), LAYOUT.offset(tier), spec.slots, spec.slot_size, LAYOUT.total_size, HOP, keep_us]
+    keys = [LAYOUT.key((user,), "R") for user, _ in rows]
+    slots = [encode_slot(spec, tile) for _, tile in rows]
+    result: list[int] = server.client.eval((LUA / "ring.lua").read_text(), len(keys), *keys, *common, *slots)
+    return result
+
+
+def tiles(server: RedisProcess, user: str, tier: str) -> tuple[Tile, ...]:
+    return decode_ring(LAYOUT, server.client.get(LAYOUT.key((user,), "R")))[tier]
+
+
+def tile(index: int, rows: int) -> Tile:
+    return Tile(index, rows, index * HOP + rows, (rows,))
+
+
+def test_tiers_share_a_ring_and_keep_apart(server: RedisProcess) -> None:
+    first, second = tile(7, 1), Tile(7, 2, 9, (None,))
+    assert write_tiles(server, "a", [("u", first)]) == [1, 0, 0]
+    assert write_tiles(server, "b", [("u", second), ("v", second)]) == [2, 0, 0]
+    assert (tiles(server, "u", "a"), tiles(server, "u", "b")) == ((first,), (second,))
+    assert (tiles(server, "v", "a"), tiles(server, "v", "b")) == ((), (second,))
+
+
+def test_guard_table(server: RedisProcess) -> None:
+    write_tiles(server, "a", [("u", tile(6, 5))])
+    for candidate, outcome in [
+        (tile(6, 4), [0, 1, 0]),
+        (tile(6, 5), [1, 0, 0]),
+        (tile(6, 6), [1, 0, 0]),
+        (tile(3, 99), [0, 1, 0]),
+        (tile(9, 1), [1, 0, 0]),
+        (tile(6, 99), [0, 1, 0]),
+        (tile(-3, 99), [0, 1, 0]),
+    ]:
+        assert write_tiles(server, "a", [("u", candidate)]) == outcome, candidate
+    assert tiles(server, "u", "a") == (tile(9, 1),)
+    assert write_tiles(server, "a", [("w", tile(-1, 1)), ("w", tile(-4, 9)), ("w", tile(2**34, 1))]) == [2, 1, 0]
+
+
+def test_any_order_and_any_repeats_give_the_same_bytes(server: RedisProcess) -> None:
+    rng = random.Random(5)
+    rows = [(user, tile(index, n)) for user in "uv" for index in range(20) for n in (1, 2, 3)]
+    for user in "uv":
+        write_tiles(server, "a", [row for row in rows if row[0] == user])
+    expected = {user: server.client.get(LAYOUT.key((user,), "R")) for user in "uv"}
+    for _ in range(20):
+        server.client.flushall()
+        for size in (7, 50, len(rows)):
+            write_tiles(server, "a", rng.sample(rows, size))
+        assert {user: server.client.get(LAYOUT.key((user,), "R")) for user in "uv"} == expected
+
+
+def test_foreign_keys_are_counted_and_neighbours_written(server: RedisProcess) -> None:
+    server.client.rpush(LAYOUT.key(("list",), "R"), "x")
+    other = b"\1another" + bytes(LAYOUT.total_size - 8)
+    server.client.set(LAYOUT.key(("other",), "R"), other)
+    rows = [("list", tile(1, 1)), ("u", tile(1, 1)), ("other", tile(1, 1)), ("v", tile(1, 1))]
+    assert write_tiles(server, "a", rows) == [2, 0, 2]
+    assert server.client.get(LAYOUT.key(("other",), "R")) == other
+    assert tiles(server, "v", "a") == (tile(1, 1),)
+
+
+def test_expiry_follows_the_newest_tile(server: RedisProcess) -> None:
+    key = LAYOUT.key(("u",), "R")
+    write_tiles(server, "a", [("u", tile(FAR, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == -(-((FAR + 1) * HOP + 1) // 1000)
+    write_tiles(server, "b", [("u", tile(FAR - 2, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == -(-((FAR + 1) * HOP + 1) // 1000)
+    write_tiles(server, "b", [("u", tile(FAR + 1, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == -(-((FAR + 2) * HOP + 1) // 1000)
+    write_tiles(server, "a", [("old", tile(1, 1))], keep_us=1)
+    assert not server.client.exists(LAYOUT.key(("old",), "R"))
+    write_tiles(server, "a", [("kept", tile(1, 1))])
+    assert server.client.pexpiretime(LAYOUT.key(("kept",), "R")) == -1
+
+
+def write_fields(server: RedisProcess, rows: list[tuple[str, int, Any, Any]]) -> list[int]:
+    keys = [LAYOUT.key((user,), "X") for user, *_ in rows]
+    arguments: list[Any] = []
+    for _, expires_ms, *values in rows:
+        arguments += [expires_ms, *("" if value is None else value for value in values)]
+    script = (LUA / "fields.lua").read_text()
+    result: list[int] = server.client.eval(script, len(keys), *keys, 2, "l:a", "l:b", *arguments)
+    return result
+
+
+TEXT = [Column("s", "str")]
+
+
+def rank(ts: int, text: str | None) -> str:
+    return encode_rank(ts, TEXT, (text,))
+
+
+def test_the_greatest_rank_stays_field_by_field(server: RedisProcess) -> None:
+    rng = random.Random(3)
+    texts = ["", "a", "a\0", "a\x01", "aa", "\x7f", "\x80", "é", "\uffff", "\U00010000", None, "Z", "_"]
+    values = [rank(ts, text) for ts in (-1, 0, 5) for text in texts]
+    for _ in range(10):
+        server.client.flushall()
+        rows = [
+            ("u", 0, rng.choice([None, a]), b)
+            for a, b in zip(rng.sample(values, 39), rng.sample(values, 39), strict=True)
+        ]
+        write_fields(server, rows)
+        best = {name: max((v.encode() for v in column if v), default=None) for name, column in
+                ((b"l:a", [r[2] for r in rows]), (b"l:b", [r[3] for r in rows]))}  # fmt: skip
+        assert server.client.hgetall(LAYOUT.key(("u",), "X")) == best
+
+
+def test_field_counts_expiry_and_foreign_keys(server: RedisProcess) -> None:
+    key = LAYOUT.key(("u",), "X")
+    far = 4_000_000_000_000
+    assert write_fields(server, [("u", far, rank(1, "x"), None)]) == [1, 0, 0]
+    assert write_fields(server, [("u", far + 9, rank(1, "x"), None)]) == [0, 1, 0]
+    assert server.client.pexpiretime(key) == far
+    assert write_fields(server, [("u", far - 9, rank(1, "w"), rank(0, None))]) == [1, 0, 0]
+    assert server.client.pexpiretime(key) == far
+    assert write_fields(server, [("u", far + 9, rank(2, None), rank(0, None))]) == [1, 0, 0]
+    assert server.client.pexpiretime(key) == far + 9
+    server.client.set(LAYOUT.key(("s",), "X"), "a string")
+    assert write_fields(server, [("s", 0, rank(1, "x"), None), ("v", 0, rank(1, "x"), None)]) == [1, 0, 1]
+    assert server.client.hgetall(LAYOUT.key(("v",), "X")) == {b"l:a": rank(1, "x").encode()}
+    assert server.client.pexpiretime(LAYOUT.key(("v",), "X")) == -1
+
+
+@pytest.mark.parametrize("count", [1, 200])
+def test_a_batch_of_new_rings_is_one_call(server: RedisProcess, count: int) -> None:
+    rows = [(f"u{i}", tile(i, 1)) for i in range(count)]
+    assert write_tiles(server, "a", rows) == [count, 0, 0]
+    assert server.client.dbsize() == count
+    assert server.client.strlen(LAYOUT.key(("u0",), "R")) == LAYOUT.total_size
