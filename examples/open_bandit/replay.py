@@ -43,6 +43,22 @@ class ReplayCounts:
     versions: dict[str, int] = field(default_factory=dict)
 
 
+def send_catalog(timeline: Timeline, sender: Sender) -> None:
+    """Send all items, dated just before the first decision."""
+    ts_us = timeline.first_us - CATALOG_LEAD_US
+    for item in timeline.items:
+        sender.send(topics.CATALOG, events.catalog(item, ts_us))
+    sender.beat([topics.CATALOG], ts_us)
+    sender.flush()
+
+
+def send_broken_lines(timeline: Timeline, sender: Sender) -> None:
+    """One torn record on every topic that a job reads."""
+    sample = events.decide_request(timeline.decisions[0], [item.action_id for item in timeline.items])
+    for name in BREAKABLE:
+        sender.send_broken(name, sample)
+
+
 class Replay:
     """A position in the timeline that only moves forward."""
 
@@ -57,20 +73,6 @@ class Replay:
         self._next_click = 0
         self._last_beat_us = 0
         self.counts = ReplayCounts()
-
-    def send_catalog(self) -> None:
-        """Send all items, dated just before the first decision."""
-        ts_us = self._timeline.first_us - CATALOG_LEAD_US
-        for item in self._timeline.items:
-            self._sender.send(topics.CATALOG, events.catalog(item, ts_us))
-        self._sender.beat([topics.CATALOG], ts_us)
-        self._sender.flush()
-
-    def send_broken_lines(self) -> None:
-        """One torn record on every topic that a job reads."""
-        sample = events.decide_request(self._timeline.decisions[0], self._ids)
-        for name in BREAKABLE:
-            self._sender.send_broken(name, sample)
 
     async def advance(self, until_us: int, progress: Progress | None = None) -> None:
         """Replay all decisions and clicks before `until_us`; returns when Kafka has them."""

@@ -39,6 +39,7 @@ class DemoRun:
     options: DemoOptions
     stack: Layout
     base: Settings
+    plan: ReplayPlan
     timeline: Timeline
     console: Console
 
@@ -69,8 +70,9 @@ class DemoRun:
 def new_run(options: DemoOptions, console: Console) -> DemoRun:
     """Load the data set, move it to now, and make the folder of the run. Raises InputError without data."""
     base = Settings.load()
-    timeline = build_timeline(load_dataset(options.data), ReplayPlan(), time.time_ns() // 1000)
+    plan = ReplayPlan()
+    timeline = build_timeline(load_dataset(options.data), plan, time.time_ns() // 1000)
     run_id = f"{datetime.now(UTC):%m%dT%H%M%S}-{secrets.token_hex(2)}"
-    run = DemoRun(run_id, options, Layout(base.home, base.jars), base, timeline, console)
+    run = DemoRun(run_id, options, Layout(base.home, base.jars), base, plan, timeline, console)
     (run.home / "logs").mkdir(parents=True)
     return run

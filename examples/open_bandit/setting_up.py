@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+
+from jobs.flink.join_cli import start_join
 
 from examples.open_bandit.processes import Background, ended, toml
 from examples.open_bandit.replay import SPREAD_US
@@ -20,7 +21,6 @@ from featuredsl.settings import Settings
 from jobs import kafka
 from jobs.flink.drift_cli import start_drift
 from jobs.flink.handle import JobHandle
-from jobs.flink.join_cli import start_join
 from jobs.flink.stream_cli import start_stream
 from jobs.wait import wait_until
 from localstack.process import ProcessRecord
@@ -111,9 +111,8 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
         handles.append(handle)
         return handle
 
-    with ThreadPoolExecutor(1) as pool:
-        jobs = Jobs(*pool.map(started, starts))
-    return jobs, Stage("Flink jobs", 3, len(handles), None, settings.flink)
+    jobs = Jobs(*(started(start) for start in starts))
+    return jobs, Stage("Flink jobs", len(starts), len(handles), None, settings.flink)
 
 
 def _drift_options(from_us: int, to_us: int) -> dict[str, object]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from examples.open_bandit import events
 from examples.open_bandit.client import ServiceClient
 from examples.open_bandit.probes import same_over_grpc
-from examples.open_bandit.processes import Conversation
+from examples.open_bandit.processes import Background, Conversation
 from examples.open_bandit.reads import ReadLog
 from examples.open_bandit.replay import Replay
 from examples.open_bandit.run import DemoRun
@@ -42,6 +42,23 @@ class Pauses:
     grpc_different: int = 0
 
 
+class Tail:
+    """New lines of a log file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = Path(path)
+        self._at = 0
+
+    def lines(self) -> list[str]:
+        """Complete lines written since the last call."""
+        with self.path.open("rb") as file:
+            file.seek(self._at)
+            data = file.read()
+        end = data.rfind(b"\n") + 1
+        self._at += end
+        return data[:end].decode("utf-8", "replace").splitlines()
+
+
 @dataclass(slots=True)
 class Loop:
     """The parts of the running loop that the replay works with."""
@@ -52,9 +69,10 @@ class Loop:
     service: Service
     sender: Sender
     replay: Replay
-    batch: Conversation
     reads: ReadLog
     runner: asyncio.Runner
+    background: Background
+    alerts: Tail
     extra_predictions: int = 0
     pauses: Pauses = field(default_factory=Pauses)
 
@@ -64,15 +82,23 @@ class Loop:
         self._await_predictions()
         self.replay.beat(until_us)
 
-    def pause(self, at_us: int) -> None:
+    def pause(self, at_us: int, batch: Conversation) -> None:
         """At a time that the replay has reached: catch up, materialise, read, ask over gRPC."""
-        self.batch.ask(format_time(at_us))
+        batch.ask(format_time(at_us))
         self.jobs.features.wait_lag_zero(LAG_WAIT_S)
-        self.pauses.batches.append(self.batch.answer())
+        self.pauses.batches.append(batch.answer())
         self.pauses.values += self.reads.read(self.run.timeline, at_us)
         self.pauses.times.append(at_us)
         self._compare_transports(at_us)
         self.jobs.check()
+
+    def show_alerts(self, most: int = 6) -> None:
+        """Print what the alert consumer has printed since the last time, the first few lines of it."""
+        lines = self.alerts.lines()
+        for line in lines[:most]:
+            self.run.console.print(f"  [yellow]alert[/] {line}", highlight=False)
+        if len(lines) > most:
+            self.run.console.print(f"  … and {len(lines) - most} more in {self.alerts.path}", highlight=False)
 
     def _compare_transports(self, at_us: int) -> None:
         timeline = self.run.timeline
@@ -129,21 +155,3 @@ def progress_bar(run: DemoRun) -> Iterator[ProgressBar]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=run.console, transient=True) as progress:
         yield ProgressBar(progress, progress.add_task("replay", total=len(run.timeline.decisions)))
-
-
-class Tail:
-    """New lines of a log file."""
-
-    def __init__(self, path: str) -> None:
-        self._path = path
-        self._at = 0
-        self._lock = threading.Lock()
-
-    def lines(self) -> list[str]:
-        """Complete lines written since the last call."""
-        with self._lock, open(self._path, "rb") as file:
-            file.seek(self._at)
-            data = file.read()
-            end = data.rfind(b"\n") + 1
-            self._at += end
-        return data[:end].decode("utf-8", "replace").splitlines()

@@ -16,7 +16,7 @@ from examples.open_bandit import events
 from examples.open_bandit.clicks import DelayPlan
 from examples.open_bandit.client import Reply
 from examples.open_bandit.dataset import Dataset
-from examples.open_bandit.replay import BREAKABLE, SPARSE, TOPICS, Replay
+from examples.open_bandit.replay import BREAKABLE, SPARSE, TOPICS, Replay, send_broken_lines, send_catalog
 from examples.open_bandit.timeline import ReplayPlan, Timeline, build_timeline
 from featuredsl.errors import DependencyError
 from schemas import records
@@ -86,7 +86,7 @@ def run(timeline: Timeline, service: RecordingService, stops: Iterable[int]) -> 
     replay = Replay(timeline, kafka, service, concurrency=8)  # type: ignore[arg-type]
 
     async def advance() -> None:
-        replay.send_catalog()
+        send_catalog(timeline, kafka)  # type: ignore[arg-type]
         for stop in stops:
             await replay.advance(stop)
             replay.beat(stop)
@@ -177,5 +177,5 @@ def test_sparse_topics_get_heartbeats_all_along(timeline: Timeline) -> None:
 
 def test_one_torn_line_for_each_topic_that_a_job_reads(timeline: Timeline) -> None:
     kafka = RecordingKafka()
-    Replay(timeline, kafka, RecordingService()).send_broken_lines()  # type: ignore[arg-type]
+    send_broken_lines(timeline, kafka)  # type: ignore[arg-type]
     assert kafka.broken == dict.fromkeys(BREAKABLE, 1)
