@@ -90,6 +90,32 @@ def decide(
     return DecisionResult(*model, seed, tuple(results))
 
 
+class Judged(NamedTuple):
+    """A policy on one logged slot: chance of the logged action, mean predicted cost, cost of the logged action."""
+
+    chance: float
+    expected_cost: float
+    predicted_cost: float
+
+
+def judge(
+    request: DecisionRequest, costs: Sequence[Costs], exploration: explore.Exploration, shown: Sequence[str]
+) -> list[Judged]:
+    """What a policy thinks of a logged decision: per slot, given that the slots before show what was logged."""
+    position = {action.action_id: index for index, action in enumerate(request.candidates)}
+    free = np.ones(len(request.candidates), dtype=np.bool_)
+    results = []
+    for mask, slot_costs, name in zip(permitted(request), costs, shown, strict=True):
+        available = np.nonzero(mask & free)[0]
+        order = available[explore.ranked(slot_costs[available])]
+        ordered = slot_costs[order]
+        pmf = explore.normalised(explore.probabilities(exploration, ordered))
+        chosen = position[name]
+        free[chosen] = False
+        results.append(Judged(float(pmf[order == chosen].sum()), float(pmf @ ordered), float(slot_costs[chosen])))
+    return results
+
+
 def _fill(
     request: DecisionRequest,
     slot: Slot,

@@ -12,11 +12,11 @@ import onnxruntime
 from numpy.typing import NDArray
 
 from featuredsl.ccb import artefact, decide, explore
-from featuredsl.ccb.decide import Costs, DecisionResult, Ranked, SlotResult
+from featuredsl.ccb.decide import Costs, DecisionResult, Judged, Ranked, SlotResult
 from featuredsl.ccb.features import FeatureBuilder, SlotInput
 from featuredsl.ccb.hashing import Block
 from featuredsl.ccb.preprocess import Preprocessor
-from featuredsl.ccb.types import Action, DecisionRequest, Slot
+from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot
 from featuredsl.errors import CheckFailed, InputError
 
 __all__ = ["CcbScorer", "DecisionResult", "Ranked", "SlotResult", "UniformPolicy"]
@@ -80,6 +80,14 @@ class CcbScorer:
         return [
             decide.decide(request, costs, self.exploration, named)
             for request, costs in zip(requests, scored, strict=True)
+        ]
+
+    def judge_many(self, examples: Sequence[Example]) -> list[list[Judged]]:
+        """This policy on logged examples, per slot; what off-policy evaluation needs."""
+        scored = self.costs_many([example.request for example in examples])
+        return [
+            decide.judge(example.request, costs, self.exploration, [label.chosen for label in example.labels])
+            for example, costs in zip(examples, scored, strict=True)
         ]
 
     def costs(self, request: DecisionRequest) -> list[Costs]:
