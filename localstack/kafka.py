@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from featuredsl.errors import DependencyError
-from jobs.java import java
+from jobs.java import SMALL_JVM, java
 from localstack.process import free_ports, service_env
 from localstack.service import HOST, PROBE_TIMEOUT_S, Layout, Part, Service
 
@@ -58,7 +58,7 @@ def _java(layout: Layout, *options: str) -> tuple[str, ...]:
 
 def _format(command: tuple[str, ...], config: Path, layout: Layout) -> None:
     cluster = urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=").lstrip("-") or "featuredsl"
-    tool = (*command, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config))
+    tool = (command[0], *SMALL_JVM, *command[1:], "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(config))
     done = subprocess.run(
         tool, env=service_env({"TZ": "UTC"}), capture_output=True, text=True, check=False, timeout=120
     )

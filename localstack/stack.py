@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from localstack.service import Layout, Part, Service
 from localstack.spark import probe_spark, spark
 from localstack.state import StackState, locked
 
-READY_TIMEOUT_S = 120.0
+READY_TIMEOUT_S = 240.0
 PARTS: Mapping[str, Callable[[Layout], Part]] = {
     "kafka": kafka,
     "redis": redis_server,
@@ -59,9 +60,9 @@ def up(layout: Layout, names: Sequence[str], report: Report = lambda _: None) ->
         todo = [name for name in names if not state.healthy(name)]
         _end(state, todo)
         layout.folder("scratch")
-        parts = {name: PARTS[name](layout) for name in todo}
+        parts = [PARTS[name](layout) for name in todo]
         try:
-            _start_all(parts.values(), layout, state, report)
+            _Start(layout, state, report, threading.Event()).all(parts)
         except BaseException:
             _end(state, todo)
             raise
@@ -106,45 +107,56 @@ def _probe(state: StackState, name: str, address: str) -> str | None:
     return {"kafka": probe_kafka, "redis": probe_redis, "flink": probe_flink}[name](address)
 
 
-def _start_all(parts: Iterable[Part], layout: Layout, state: StackState, report: Report) -> None:
-    with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
-        futures = [pool.submit(_start, part, layout, state, report) for part in parts]
-        try:
-            for future in futures:
-                future.result()
-        except BaseException:
-            _abandon(state, futures)
-            raise
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """One `up`: its parts run in parallel, and none starts another process once one of them has failed."""
 
+    layout: Layout
+    state: StackState
+    report: Report
+    failed: threading.Event
 
-def _abandon(state: StackState, futures: Iterable[Future[None]]) -> None:
-    """End what runs already: the starts that still wait then fail at once, because their process is gone."""
-    for future in futures:
-        future.cancel()
-    stop(record for records in state.processes.values() for record in records)
+    def all(self, parts: Sequence[Part]) -> None:
+        """Start the parts and wait for them; on the first failure, or an interrupt, end them again."""
+        with ThreadPoolExecutor(max_workers=len(PARTS)) as pool:
+            futures = [pool.submit(self.part, part) for part in parts]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                self.failed.set()
+                stop(record for part in parts for record in self.state.processes.get(part.name, []))
+                raise
 
+    def part(self, part: Part) -> None:
+        """Start the services of one part in order, and publish its address when it is ready."""
+        part.prepare()
+        for service in part.services:
+            if self.failed.is_set():
+                return
+            log = self.layout.logs / f"{service.name}.log"
+            self.state.started(part.name, spawn(service.name, service.command, service.env, log))
+            if service.gate or service is part.services[-1]:
+                self._await(service, part, log)
+        self.state.ready(part.name, part.address, dict(part.web))
+        self.report(f"{part.name} at {part.address}")
 
-def _start(part: Part, layout: Layout, state: StackState, report: Report) -> None:
-    part.prepare()
-    for service in part.services:
-        log = layout.logs / f"{service.name}.log"
-        record = spawn(service.name, service.command, service.env, log)
-        state.started(part.name, record)
-        if service.gate or service is part.services[-1]:
-            _await(service, part, state, log)
-    state.ready(part.name, part.address, dict(part.web))
-    report(f"{part.name} at {part.address}")
+    def _await(self, service: Service, part: Part, log: Path) -> None:
+        wait_until(
+            lambda: self._missing(service, part),
+            READY_TIMEOUT_S,
+            f"{service.name} did not become ready (log: {log})",
+        )
 
-
-def _await(service: Service, part: Part, state: StackState, log: Path) -> None:
-    def missing() -> str | None:
-        for record in state.processes.get(part.name, []):
+    def _missing(self, service: Service, part: Part) -> str | None:
+        if self.failed.is_set():
+            msg = f"{part.name} was given up, because another part failed"
+            raise DependencyError(msg)
+        for record in self.state.processes.get(part.name, []):
             if not record.alive:
                 msg = f"{record.name} ended during its start\n{_tail(Path(record.log))}\nlog: {record.log}"
                 raise DependencyError(msg)
         return service.missing()
-
-    wait_until(missing, READY_TIMEOUT_S, f"{service.name} did not become ready (log: {log})")
 
 
 def _tail(log: Path, lines: int = 12) -> str:

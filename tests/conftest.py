@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,13 @@ from tests.support.stack import ROOT, TestStack
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`--stack-home DIR` uses a stack of one's own (its missing parts are started, nothing is ended)."""
     parser.addoption("--stack-home", type=Path, default=None, help="home folder of a local stack to use")
+
+
+def pytest_configure() -> None:
+    """Temporary folders lie under build/ too, so that nothing is left elsewhere."""
+    folder = ROOT / "build" / "tmp"
+    folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 
 
 @pytest.fixture(scope="session")

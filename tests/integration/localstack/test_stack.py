@@ -121,6 +121,7 @@ def test_doctor_is_content_here(home: Path, capsys: pytest.CaptureFixture[str]) 
     assert "2.2" in checks["pyflink"]["detail"]
 
 
+@pytest.mark.timeout(600)
 def test_whole_stack_after_a_kill_leaves_nothing(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["up"]) == 0
     assert {part["state"] for part in parts(capsys).values()} == {"running"}
