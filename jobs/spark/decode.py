@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -20,6 +21,9 @@ from schemas.records import PARSE_REASONS, RecordError, is_heartbeat, parse
 REASONS: tuple[str, ...] = tuple(dict.fromkeys((*PARSE_REASONS, "missing_field", "bad_type", "bad_time")))
 """Every reason for which a record is not landed."""
 
+_ISO = re.compile(
+    r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}(:\d{2})?)", re.IGNORECASE | re.ASCII
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
@@ -40,17 +44,25 @@ class Decoded:
 def decode(source: EventSource, payload: bytes | None) -> Decoded:
     """One payload as the columns of `source`, in schema order; never raises for bad input.
 
-    An absent or null column is null. Times are microseconds UTC.
+    An absent or null column is null. Of several problems the first in the record counts.
     """
-    empty: tuple[Cell, ...] = (None,) * len(source.columns)
+    nothing: tuple[Cell, ...] = (None,) * len(source.columns)
     try:
         record = parse(payload)
-        ts_us = _event_time(source, record)
         if is_heartbeat(record):
-            return Decoded(empty, ts_us, heartbeat=True)
-        return Decoded(tuple(_cell(record.get(n), dtype, n) for n, dtype in source.columns), ts_us)
+            return Decoded(nothing, _event_time(source, record), heartbeat=True)
+        cells: dict[str, Cell] = {}
+        ts_us: int | None = None
+        for name, value in record.items():
+            if name == source.event_time and value is not None:
+                ts_us = _time(source, value)
+            elif dtype := source.dtype(name):
+                cells[name] = _cell(value, dtype, name)
+        if ts_us is None:
+            raise _no_time(source)
+        return Decoded(tuple(cells.get(name) for name in source.column_names), ts_us)
     except RecordError as error:
-        return Decoded(empty, reject=error.reason, detail=error.detail)
+        return Decoded(nothing, reject=error.reason, detail=error.detail)
 
 
 def decode_all(source: EventSource, payloads: Iterable[bytes | None]) -> list[Decoded]:
@@ -88,11 +100,18 @@ def _bad_type(value: object, dtype: str, name: str) -> RecordError:
 
 
 def _event_time(source: EventSource, record: dict[str, object]) -> int:
-    name = source.event_time
-    name = "ts" if is_heartbeat(record) and name not in record else name
-    value = record.get(name)
+    value = record.get(source.event_time)
     if value is None:
-        raise RecordError("missing_field", f"no event time: field {name!r} is absent or null")
+        raise _no_time(source)
+    return _time(source, value)
+
+
+def _no_time(source: EventSource) -> RecordError:
+    return RecordError("missing_field", f"field {source.event_time!r} (event time) is missing or null")
+
+
+def _time(source: EventSource, value: object) -> int:
+    name = source.event_time
     micros = _iso_us(value, name) if isinstance(value, str) else _epoch_us(value, source.time_unit, name)
     low, high = _time_range(source.time_range)
     if not low <= micros <= high:
@@ -111,12 +130,12 @@ def _epoch_us(value: object, unit: str, name: str) -> int:
 
 def _iso_us(value: str, name: str) -> int:
     try:
-        moment = datetime.fromisoformat(value)
+        if not _ISO.fullmatch(value):
+            raise ValueError(value)
+        return (datetime.fromisoformat(value.upper()) - _EPOCH) // timedelta(microseconds=1)
     except ValueError:
-        raise RecordError("bad_time", f"{name!r} is {value[:64]!r}, not ISO 8601") from None
-    if moment.tzinfo is None:
-        raise RecordError("bad_time", f"{name!r} is {value!r}, which has no zone")
-    return (moment - _EPOCH) // timedelta(microseconds=1)
+        found = value[:64]
+        raise RecordError("bad_time", f"{name!r} is {found!r}, not ISO 8601 with a zone") from None
 
 
 @lru_cache(maxsize=64)

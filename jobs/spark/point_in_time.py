@@ -46,23 +46,6 @@ def group_values(
     return spark.sql(point_in_time(plan, SPARK, labels=view, features=features))
 
 
-def values_table(
-    spark: SparkSession, plans: Sequence[GroupPlan], events: Mapping[str, pa.Table], labels: pa.Table
-) -> pa.Table:
-    """Point-in-time values of several groups over tables in memory, one row per label in the labels' order.
-
-    `events` maps a source to its columns and `ts_us`; `labels` has the entity columns of every group and
-    `ts_us`. The result has one column `group__feature` per stored feature.
-    """
-    register({name: spark.createDataFrame(table) for name, table in events.items()})
-    ids = pa.array(range(labels.num_rows), pa.int64())
-    frame = spark.createDataFrame(labels.append_column("label_id", ids))
-    columns: dict[str, pa.ChunkedArray] = {}
-    for plan in plans:
-        columns |= arrow_values(group_values(spark, plan, frame))
-    return pa.table(columns)
-
-
 def arrow_values(values: DataFrame) -> dict[str, pa.ChunkedArray]:
     """The columns of `group_values`, ordered by `label_id`, without it."""
     table = values.toArrow().sort_by("label_id")
