@@ -1,11 +1,10 @@
-"""Bytes of the online store: ring slots, ranks of latest values, batch snapshots.
+"""Bytes of the online store: ring slots and batch snapshots (ranks of latest values: `rank.py`).
 
 All numbers are big-endian; integers are signed 64 bit, floats binary64, text UTF-8.
 """
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,15 +15,26 @@ import msgspec
 
 from featuredsl.errors import CodecError, InputError, StateError
 from featuredsl.online.layout import FORMAT_VERSION, HEADER_SIZE, Column, RingTier, StoreLayout
+from featuredsl.online.rank import Rank, Scalar, decode_rank, encode_rank
 
-Scalar = int | float | str | bool | None
+__all__ = [
+    "Rank",
+    "Scalar",
+    "Snapshot",
+    "Tile",
+    "decode_rank",
+    "decode_ring",
+    "decode_snapshots",
+    "encode_rank",
+    "encode_ring",
+    "encode_slot",
+    "encode_snapshot",
+]
 
-_SIGN: Final = 1 << 63
 _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 _LENGTH: Final = struct.Struct(">I")
 _SNAPSHOT: Final = struct.Struct(">qI")
-_NAN_BITS: Final = 0x7FF8000000000000
 _SNAPSHOT_VERSION: Final = bytes([FORMAT_VERSION])
 
 
@@ -38,14 +48,6 @@ class Tile(msgspec.Struct, frozen=True, gc=False):
     rows: int
     high_water_us: int
     values: tuple[int | float | None, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rank:
-    """A latest value: its event time, then [sequence,] and the row."""
-
-    event_time_us: int
-    values: tuple[Scalar, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +68,19 @@ def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, tuple[Tile
     view = memoryview(data)
     for tier, slot in zip(layout.ring, layout.slot_structs, strict=True):
         end = at + tier.slots * slot.size
-        tiles = [_tile(*fields) for fields in slot.iter_unpack(view[at:end]) if fields[1]]
+        tiles = [
+            Tile(f[0], f[1], f[2], f[4:] if not f[3] else _with_nulls(f[3], f[4:]))
+            for f in slot.iter_unpack(view[at:end])
+            if f[1]
+        ]
         tiles.sort(key=attrgetter("index"))
         out[tier.name] = tuple(tiles)
         at = end
     return out
 
 
-def _tile(index: int, rows: int, high_water_us: int, nulls: int, *values: int | float) -> Tile:
-    if nulls:
-        present = tuple(None if nulls >> i & 1 else value for i, value in enumerate(values))
-        return Tile(index, rows, high_water_us, present)
-    return Tile(index, rows, high_water_us, values)
+def _with_nulls(nulls: int, values: tuple[int | float, ...]) -> tuple[int | float | None, ...]:
+    return tuple(None if nulls >> i & 1 else value for i, value in enumerate(values))
 
 
 def _check_ring(layout: StoreLayout, data: bytes) -> None:
@@ -95,9 +98,7 @@ def _check_ring(layout: StoreLayout, data: bytes) -> None:
         )
         raise CodecError(message)
     if len(data) != layout.total_size:
-        message = (
-            f"group {layout.group!r}: stored ring has {len(data)} bytes, the layout has {layout.total_size}"
-        )
+        message = f"group {layout.group!r}: stored ring has {len(data)} bytes, the layout has {layout.total_size}"
         raise CodecError(message)
 
 
@@ -108,7 +109,11 @@ def encode_slot(tier: RingTier, tile: Tile) -> bytes:
         raise InputError(message)
     nulls = sum(1 << i for i, value in enumerate(tile.values) if value is None)
     values = [0 if value is None else value for value in tile.values]
-    return struct.pack(tier.slot_format, tile.index, tile.rows, tile.high_water_us, nulls, *values)
+    try:
+        return struct.pack(tier.slot_format, tile.index, tile.rows, tile.high_water_us, nulls, *values)
+    except struct.error as error:
+        message = f"ring tier {tier.name!r} cannot hold {tile}: {error}"
+        raise InputError(message) from error
 
 
 def encode_ring(layout: StoreLayout, tiles: dict[str, Sequence[Tile]]) -> bytes:
@@ -121,99 +126,6 @@ def encode_ring(layout: StoreLayout, tiles: dict[str, Sequence[Tile]]) -> bytes:
             at = start + tile.index % tier.slots * tier.slot_size
             data[at : at + tier.slot_size] = encode_slot(tier, tile)
     return bytes(data)
-
-
-def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Scalar]) -> str:
-    """Text whose UTF-8 bytes order like (time, values), null lowest, text by its UTF-8 bytes.
-
-    Times and integers are 16 hexadecimal digits of `v XOR 2^63`; floats of their order-preserving bits, -0.0
-    as 0.0; text ends with two NULs, a NUL inside it is followed by U+0001; a null is `0`, a value starts
-    with `1`.
-    """
-    if len(columns) != len(values):
-        message = f"a rank of {len(columns)} columns got {len(values)} values"
-        raise InputError(message)
-    fields = [_rank_field(column, value) for column, value in zip(columns, values, strict=True)]
-    return _hex16(ts_us) + "".join(fields)
-
-
-def _rank_field(column: Column, value: Scalar) -> str:
-    if value is None:
-        return "0"
-    if column.dtype == "str" and isinstance(value, str):
-        return "1" + value.replace("\0", "\0\x01") + "\0\0"
-    if column.dtype == "bool" and isinstance(value, bool):
-        return "11" if value else "10"
-    if column.dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
-        return "1" + _hex16(value)
-    if column.dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-        return "1" + _hex16(_ordered(float(value)))
-    message = f"column {column.name!r} is {column.dtype}; {value!r} is {type(value).__name__}"
-    raise InputError(message)
-
-
-def _hex16(value: int) -> str:
-    if not -_SIGN <= value < _SIGN:
-        message = f"{value} does not fit into a 64-bit integer"
-        raise InputError(message)
-    return format(value + _SIGN, "016x")
-
-
-def _ordered(value: float) -> int:
-    bits: int = _INT64.unpack(_FLOAT64.pack(value + 0.0))[0]
-    if math.isnan(value):
-        bits = _NAN_BITS
-    return bits if bits >= 0 else bits ^ (_SIGN - 1)
-
-
-def decode_rank(columns: Sequence[Column], data: bytes) -> Rank:
-    """Inverse of `encode_rank`."""
-    at = 16
-    values: list[Scalar] = []
-    try:
-        time_us = int(data[:16], 16) - _SIGN
-        for column in columns:
-            value, at = _read_rank_field(column.dtype, data, at)
-            values.append(value)
-    except (ValueError, IndexError, KeyError) as error:
-        raise _broken_rank(columns, data) from error
-    if at != len(data):
-        raise _broken_rank(columns, data)
-    return Rank(time_us, tuple(values))
-
-
-def _broken_rank(columns: Sequence[Column], data: bytes) -> CodecError:
-    names = [f"{column.name} {column.dtype}" for column in columns]
-    return CodecError(f"stored value {data[:64]!r} is not a rank of (time, {', '.join(names)})")
-
-
-def _read_rank_field(dtype: str, data: bytes, at: int) -> tuple[Scalar, int]:
-    marker = data[at]
-    if marker == ord("0"):
-        return None, at + 1
-    if marker != ord("1"):
-        raise ValueError(marker)
-    at += 1
-    if dtype == "str":
-        end = _text_end(data, at)
-        return data[at:end].replace(b"\0\x01", b"\0").decode(), end + 2
-    if dtype == "bool":
-        return {ord("0"): False, ord("1"): True}[data[at]], at + 1
-    if len(data) < at + 16:
-        raise ValueError(at)
-    number = int(data[at : at + 16], 16) - _SIGN
-    if dtype == "int":
-        return number, at + 16
-    bits = number if number >= 0 else number ^ (_SIGN - 1)
-    return _FLOAT64.unpack(_INT64.pack(bits))[0], at + 16
-
-
-def _text_end(data: bytes, at: int) -> int:
-    while True:
-        at = data.index(b"\0", at)
-        if data[at + 1] == 0:
-            return at
-        at += 2
 
 
 def encode_snapshot(columns: Sequence[Column], snapshot: Snapshot) -> bytes:

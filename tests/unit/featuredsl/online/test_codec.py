@@ -198,3 +198,9 @@ def test_values_of_another_type_are_refused(column: Column, value: Scalar) -> No
         encode_rank(0, [column], (value,))
     with pytest.raises(InputError, match="column"):
         encode_snapshot([column], Snapshot(0, (value,)))
+
+
+@pytest.mark.parametrize("values", [(1.5, 1.0), (2**63, 1.0), (1, "x"), (1,)])
+def test_tiles_that_do_not_fit_are_refused(values: tuple[Any, ...]) -> None:
+    with pytest.raises(InputError, match="ring tier 'exposures/5m'"):
+        encode_slot(golden_layout().ring_tier("exposures/5m"), Tile(1, 1, 1, values))
