@@ -73,8 +73,7 @@ def _source(name: str, config: StreamJoinConfig) -> str:
     if name == CLICKS:
         columns.append("`value` DOUBLE")
     if name == CATALOG:
-        columns += ["`features` STRING", "`_key` STRING"]
-    required = _COLUMNS[name]
+        columns.append("`features` STRING")
     options = {
         "connector": "kafka",
         "topic": topic(config.prefix, name),
@@ -82,13 +81,9 @@ def _source(name: str, config: StreamJoinConfig) -> str:
         "properties.group.id": config.group_id,
         "properties.isolation.level": "read_committed",
         "scan.startup.mode": "earliest-offset",
-        **(
-            {"key.format": "raw", "key.fields": "_key", "value.fields-include": "EXCEPT_KEY"} if name == CATALOG else {}
-        ),
-        "value.format" if name == CATALOG else "format": "featuredsl-json",
+        "format": "featuredsl-json",
+        "featuredsl-json.required": ";".join(_COLUMNS[name]),
     }
-    prefix = "value." if name == CATALOG else ""
-    options[f"{prefix}featuredsl-json.required"] = ";".join(required)
     return (
         f"CREATE TEMPORARY TABLE `{name}_in` (\n  {', '.join(columns)},\n"
         "  `_raw` STRING, `_reject` STRING, `_detail` STRING, `_payload` STRING, `_sha256` STRING,\n"
@@ -109,22 +104,18 @@ def _ahead(config: StreamJoinConfig) -> str:
 
 def _checked(name: str, config: StreamJoinConfig) -> str:
     """Records without heartbeats; `verdict` is null, or `reason: detail`."""
-    event_time, verdict, more = "`_ts`", _verdict(name, config), "event_id"
+    more = "event_id"
     if name == CLICKS:
         more = "event_id, slot_id, `value` AS click_value"
     if name == CATALOG:
-        gone = "`_reject` = 'null_value' AND `_key` IS NOT NULL"
-        at = "UNIX_TIMESTAMP(DATE_FORMAT(`_ktime`, 'yyyy-MM-dd HH:mm:ss')) * 1000000"
-        event_time = f"CASE WHEN {gone} THEN {at} ELSE `_ts` END"
-        verdict = f"CASE WHEN {gone} THEN CAST(NULL AS STRING) ELSE {verdict} END"
-        more = "COALESCE(action_id, `_key`) AS action_id, features"
+        more = "action_id, features"
     rows = f"`{name}_in`"
     if name in _DEEP:
         rows += f", LATERAL TABLE(ccb_check('{_DEEP[name]}', `_raw`)) AS v (problem)"
     return (
         f"CREATE TEMPORARY VIEW `{name}_checked` AS\n"
-        f"SELECT {more}, {event_time} AS ts, `_raw` AS record_text, `_payload` AS original, `_sha256` AS digest,\n"
-        f"  `_partition` AS source_partition, `_offset` AS source_offset, rt,\n  {verdict} AS verdict\n"
+        f"SELECT {more}, `_ts` AS ts, `_raw` AS record_text, `_payload` AS original, `_sha256` AS digest,\n"
+        f"  `_partition` AS source_partition, `_offset` AS source_offset, rt,\n  {_verdict(name, config)} AS verdict\n"
         f"FROM {rows}\nWHERE `_heartbeat` IS NOT TRUE"
     )
 
