@@ -7,9 +7,9 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from featuredsl.times import format_time
 from monitors.compare import Comparison, bin_rows
 from monitors.incidents import RESOLVED, Change, Incident
 from monitors.policy import HOUR_US
@@ -18,7 +18,6 @@ from monitors.rules import Verdict
 SCHEMA_VERSION = 1
 MAX_BINS = 64
 METHOD = "log buckets 1 % wide; PSI on 10 frozen inverted-CDF bins, clip 0.001; version 1"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,7 @@ def nodata_event(identity: Identity, scene: Scene, since_us: int) -> dict[str, A
     """The CloudEvent that says that a series has stopped."""
     verdict = Verdict(identity.check, "unknown", "critical", reason="no rows in consecutive hours")
     data = _data(identity, "nodata", verdict, scene)
-    return envelope(identity, "nodata", scene, data | {"status": "no_data", "since": iso(since_us)})
+    return envelope(identity, "nodata", scene, data | {"status": "no_data", "since": format_time(since_us)})
 
 
 def envelope(identity: Identity, kind: str, scene: Scene, data: dict[str, Any]) -> dict[str, Any]:
@@ -91,15 +90,10 @@ def envelope(identity: Identity, kind: str, scene: Scene, data: dict[str, Any]) 
         "source": scene.source,
         "type": f"featuredsl.drift.{kind}",
         "subject": identity.subject,
-        "time": iso(scene.hour_us + HOUR_US),
+        "time": format_time(scene.hour_us + HOUR_US),
         "datacontenttype": "application/json",
         "data": strict({"schema_version": SCHEMA_VERSION, "revision": revision} | data),
     }
-
-
-def iso(time_us: int) -> str:
-    """ISO 8601 in UTC with microseconds."""
-    return (_EPOCH + timedelta(microseconds=time_us)).isoformat(timespec="microseconds")
 
 
 def strict(value: Any) -> Any:
@@ -129,8 +123,8 @@ def _data(identity: Identity, kind: str, verdict: Verdict, scene: Scene) -> dict
         "threshold_reason": verdict.reason,
         "p_value": verdict.p_value,
         "lower": verdict.lower,
-        "window_start": iso(scene.hour_us),
-        "window_end": iso(scene.hour_us + HOUR_US),
+        "window_start": format_time(scene.hour_us),
+        "window_end": format_time(scene.hour_us + HOUR_US),
         "traffic": dict(scene.summary),
         "co_moving": [name for name in scene.co_moving if name != identity.feature],
         "links": dict(scene.links),
@@ -142,7 +136,7 @@ def _incident(change: Change, scene: Scene) -> dict[str, Any]:
     incident: Incident = change.incident
     return {
         "severity": change.verdict.severity or incident.severity,
-        "first_breach": iso(incident.since_us),
+        "first_breach": format_time(incident.since_us),
         "breached_hours": incident.breaches,
         "peak": incident.peak,
         "duration_hours": (scene.hour_us + HOUR_US - incident.since_us) // HOUR_US,
@@ -174,8 +168,8 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "top_contributors": largest,
         "baseline": {
             "id": _digest([evidence.from_us, evidence.to_us, evidence.numeric])[:16],
-            "from": iso(evidence.from_us),
-            "to": iso(evidence.to_us),
+            "from": format_time(evidence.from_us),
+            "to": format_time(evidence.to_us),
         },
     }
 

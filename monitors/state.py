@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -48,7 +48,7 @@ def dumps(state: ModelState) -> bytes:
     body = {
         "version": STATE_VERSION,
         "series": series,
-        "guard": asdict(state.guard),
+        "guard": state.guard,
         "hour_us": state.hour_us,
         "idle": state.idle,
     }
@@ -74,15 +74,14 @@ def loads(data: bytes | None) -> ModelState:
 
 
 def _series(state: SeriesState) -> dict[str, Any]:
-    reference = state.reference
     return {
         "from": state.baseline_from_us,
         "to": state.baseline_to_us,
         "hours": dict(state.hours),
-        "reference": None if reference is None else asdict(reference),
+        "reference": state.reference,
         "history": state.history,
-        "incidents": {name: asdict(one) for name, one in state.incidents.items()},
-        "run": asdict(state.run),
+        "incidents": dict(state.incidents),
+        "run": state.run,
         "absent": state.absent,
         "last_us": state.last_us,
     }

@@ -77,10 +77,11 @@ def step(state: ModelState, hour: Hour, config: MonitorConfig) -> tuple[ModelSta
 
 
 def _collect(work: _Work) -> Iterable[tuple[Key, Comparison]]:
-    """Feed the baselines; yield the comparison of every series whose reference is frozen."""
+    """Freeze and feed the baselines; yield the comparison of every series whose reference is frozen."""
+    for key, state in sorted(work.series.items()):
+        work.series[key] = _freeze_when_due(work, key, state)
     for key, counts in sorted(work.hour.counts.items()):
         state = work.series.get(key) or _new_series(work)
-        state = _freeze_when_due(work, key, state)
         start = work.hour.start_us
         if state.reference is None:
             collects = state.baseline_from_us <= start

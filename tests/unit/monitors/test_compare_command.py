@@ -41,9 +41,7 @@ def test_drift_exits_1_and_names_the_column(tmp_path: Path, capsys: pytest.Captu
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_other_formats_give_the_same_answer(
-    suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_formats_give_the_same_answer(suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = write_jsonl(tmp_path / "a.jsonl", [1, 2.5, None, 4, 5.0] * 200)
     other = tmp_path / f"a.{suffix}"
     duckdb.sql(f"SELECT x FROM read_json_auto('{lines}')").write_csv(str(other)) if suffix == "csv" else (
@@ -63,9 +61,7 @@ def test_json_tokens_nan_and_infinity_are_read(tmp_path: Path, capsys: pytest.Ca
     assert json.loads(capsys.readouterr().out)["inf_rate"] == 0.1
 
 
-def test_zip_codes_of_a_csv_stay_text_as_categories(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_zip_codes_of_a_csv_stay_text_as_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "a.csv"
     file.write_text("x\n" + "01\n" * 50 + "1\n" * 50)
     assert run(command(file, file, "--json", "--categorical")) == 0

@@ -150,9 +150,7 @@ def test_statistics_agree_with_scipy_on_random_samples() -> None:
     assert found.wasserstein is not None
     assert found.ks.statistic == pytest.approx(stats.ks_2samp(a, b).statistic, abs=1e-12)
     assert found.wasserstein.value == pytest.approx(stats.wasserstein_distance(a, b), rel=1e-9)
-    assert found.wasserstein.normalised == pytest.approx(
-        stats.wasserstein_distance(a, b) / np.std(a, ddof=1), rel=1e-9
-    )
+    assert found.wasserstein.normalised == pytest.approx(stats.wasserstein_distance(a, b) / np.std(a, ddof=1), rel=1e-9)
 
 
 def test_chi_square_of_booleans() -> None:
@@ -199,9 +197,7 @@ def test_no_data_gives_nulls_and_a_missing_rate() -> None:
         ([1, 2], [None] * 5, False, True),
     ],
 )
-def test_drift_needs_size_and_evidence(
-    baseline: Any, current: Any, categorical: bool, expected: bool
-) -> None:
+def test_drift_needs_size_and_evidence(baseline: Any, current: Any, categorical: bool, expected: bool) -> None:
     assert compared(baseline, current, categorical).drifted() is expected
 
 
