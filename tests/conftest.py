@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.stack import ROOT, TestStack
+
+
+settings.register_profile("featuredsl", deadline=None)
+settings.load_profile("featuredsl")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
