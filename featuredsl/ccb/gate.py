@@ -13,6 +13,8 @@ from featuredsl.ccb import ope
 from featuredsl.ccb.decide import Judged
 from featuredsl.ccb.types import Example
 
+MIN_EFFECTIVE_SAMPLE = 30.0
+
 
 class Outcome(StrEnum):
     """What the gate says; only IMPROVED promotes over a champion."""
@@ -29,7 +31,7 @@ class GateConfig:
 
     alpha: float = 0.05
     min_decisions: int = 200
-    min_effective_sample: float = 30.0
+    min_effective_sample: float = MIN_EFFECTIVE_SAMPLE
     mean_weight_errors: float = 4.0
     mean_weight_slack: float = 0.1
     mean_weight_limit: float = 0.5

@@ -19,6 +19,7 @@ from jobs.training import data, options, vw
 from jobs.training.export import ExportSpec, export
 
 DEFAULT_ARGUMENTS = "--cb_type mtr --quadratic CA --epsilon 0.2"
+DEFAULT_CLIP_P = 0.001
 GOLDEN_CASES = 20
 
 
@@ -35,7 +36,7 @@ class TrainConfig:
     holdout: float = 0.2
     days: float | None = None
     min_count: int = 2
-    clip_p: float = 0.001
+    clip_p: float = DEFAULT_CLIP_P
     seed: int = 1
 
     def __post_init__(self) -> None:
