@@ -16,7 +16,7 @@ demo *args: setup
     @featuredsl demo {{ args }}
 
 # All checks and all tests
-test: setup lint types arch
+test: setup lint types arch java
     @pytest tests
 
 # What CI runs
@@ -29,6 +29,10 @@ unit *args: setup
 # Tests against real Kafka, Redis, Flink and Spark
 integration *args: setup
     @pytest tests/integration {{ args }}
+
+# Tests of the Flink connector in Java, against the same golden vectors as the Python codec
+java: setup
+    @mvn -B -ntp -q -f jobs/flink/connector/pom.xml test
 
 # Style
 lint: setup
