@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +20,7 @@ from featuredsl.errors import DependencyError
 from serving.proto.featuredsl.v1 import scoring_pb2 as pb
 from serving.proto.featuredsl.v1 import scoring_pb2_grpc
 
-PROBE_INTERVAL_S = 0.05
+PROBE_INTERVAL_S = 0.1
 GRPC_TIMEOUT_S = 10.0
 TOLERANCE = 1e-12
 
@@ -63,11 +65,15 @@ class ProbeCounts:
 
 
 class SwapProbe:
-    """Asks the service about twenty times a second from a thread of its own, while models change."""
+    """Asks the service about ten times a second from a thread of its own, while models change.
 
-    def __init__(self, url: str, decision: Decision, candidates: list[str], label: str) -> None:
+    The questions go round `decisions`, which carry the event time to ask for: the prediction log keeps the usual
+    mix of users, and its event time stands still.
+    """
+
+    def __init__(self, url: str, decisions: Sequence[Decision], candidates: list[str], label: str) -> None:
         self._url = url
-        self._decision = decision
+        self._decisions = itertools.cycle(decisions)
         self._candidates = candidates
         self._label = label
         self._stop = threading.Event()
@@ -87,7 +93,7 @@ class SwapProbe:
         number = 0
         while not self._stop.is_set():
             number += 1
-            request = events.decide_request(self._decision, self._candidates)
+            request = events.decide_request(next(self._decisions), self._candidates)
             request["request_id"] = f"probe-{self._label}-{number}"
             await self._one(client, orjson.dumps(request))
             await asyncio.sleep(PROBE_INTERVAL_S)

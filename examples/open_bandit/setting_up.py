@@ -8,8 +8,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobs.flink.join_cli import start_join
-
 from examples.open_bandit.processes import Background, ended, toml
 from examples.open_bandit.replay import SPREAD_US
 from examples.open_bandit.report import Stage
@@ -21,6 +19,7 @@ from featuredsl.settings import Settings
 from jobs import kafka
 from jobs.flink.drift_cli import start_drift
 from jobs.flink.handle import JobHandle
+from jobs.flink.join_cli import start_join
 from jobs.flink.stream_cli import start_stream
 from jobs.wait import wait_until
 from localstack.process import ProcessRecord

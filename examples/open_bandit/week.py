@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from examples.open_bandit import events
 from examples.open_bandit.client import ServiceClient
+from examples.open_bandit.dataset import Decision
 from examples.open_bandit.probes import same_over_grpc
 from examples.open_bandit.processes import Background, Conversation
 from examples.open_bandit.reads import ReadLog
@@ -74,6 +75,7 @@ class Loop:
     background: Background
     alerts: Tail
     extra_predictions: int = 0
+    position_us: int = 0
     pauses: Pauses = field(default_factory=Pauses)
 
     def advance(self, until_us: int, bar: ProgressBar) -> None:
@@ -81,6 +83,7 @@ class Loop:
         self.runner.run(self.replay.advance(until_us, bar.update))
         self._await_predictions()
         self.replay.beat(until_us)
+        self.position_us = until_us
 
     def pause(self, at_us: int, batch: Conversation) -> None:
         """At a time that the replay has reached: catch up, materialise, read, ask over gRPC."""
@@ -89,7 +92,7 @@ class Loop:
         self.pauses.batches.append(batch.answer())
         self.pauses.values += self.reads.read(self.run.timeline, at_us)
         self.pauses.times.append(at_us)
-        self._compare_transports(at_us)
+        self._compare_transports()
         self.jobs.check()
 
     def show_alerts(self, most: int = 6) -> None:
@@ -100,10 +103,14 @@ class Loop:
         if len(lines) > most:
             self.run.console.print(f"  … and {len(lines) - most} more in {self.alerts.path}", highlight=False)
 
-    def _compare_transports(self, at_us: int) -> None:
-        timeline = self.run.timeline
-        decision = max((one for one in timeline.decisions if one.ts_us < at_us), key=lambda one: one.ts_us)
-        request = events.decide_request(decision, [item.action_id for item in timeline.items])
+    def recent(self, count: int) -> list[Decision]:
+        """The last decisions so far, dated at the position of the replay: to ask once more without going back."""
+        before = [one for one in self.run.timeline.decisions if one.ts_us < self.position_us]
+        return [replace(one, ts_us=self.position_us) for one in before[-count:]]
+
+    def _compare_transports(self) -> None:
+        (decision,) = self.recent(1)
+        request = events.decide_request(decision, [item.action_id for item in self.run.timeline.items])
         request["request_id"] = f"again-{decision.event_id}"
         client = ServiceClient(self.service.rest, 1)
 
