@@ -45,6 +45,7 @@ def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
     jobs, stage = setting_up.submit_jobs(run, settings, cleanup)
     add(stage)
     sender = Sender(settings.kafka, settings.prefix, TOPICS)
+    cleanup.callback(sender.close)
     send_catalog(run.timeline, sender)
     console.print("starting the scoring service and the alert consumer …")
     background = _background(run, settings, cleanup)

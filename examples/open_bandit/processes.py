@@ -20,7 +20,8 @@ STOP_S = 20.0
 def environment(settings: Settings) -> dict[str, str]:
     """The settings of a run as environment variables."""
     names = ("home", "kafka", "redis", "flink", "spark", "registry", "mlflow", "prefix", "jars")
-    return {ENV_PREFIX + name.upper(): str(getattr(settings, name)) for name in names}
+    values = {ENV_PREFIX + name.upper(): str(getattr(settings, name)) for name in names}
+    return values | {"PYTHONUNBUFFERED": "1"}
 
 
 def command(*arguments: str) -> tuple[str, ...]:

@@ -63,6 +63,10 @@ class Sender:
             msg = f"Kafka did not take the replay's records: {reason}"
             raise DependencyError(msg)
 
+    def close(self) -> None:
+        """Let go of the connection to Kafka; nothing can be sent afterwards."""
+        del self._producer
+
     def _produce(self, name: str, value: bytes, key: bytes, partition: int | None = None) -> None:
         where = ANY_PARTITION if partition is None else partition
         while True:

@@ -28,7 +28,7 @@ from localstack.stack import PARTS, down, up
 from schemas import topics
 from serving.server import endpoint_file
 
-SERVICE_START_S = 60.0
+SERVICE_START_S = 120.0
 FEATURE_BUDGET_MS = 1_000.0
 
 

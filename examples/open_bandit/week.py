@@ -28,8 +28,8 @@ from jobs import kafka
 from jobs.wait import wait_until
 from schemas import topics
 
-LOG_WAIT_S = 30.0
-LAG_WAIT_S = 120.0
+LOG_WAIT_S = 60.0
+LAG_WAIT_S = 300.0
 
 
 @dataclass(slots=True)
