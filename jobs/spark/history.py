@@ -28,23 +28,34 @@ def build(request: HistoryRequest) -> HistoryResult:
 
     Files are read by the same rules as for DuckDB. Raises InputError for missing files, columns or bad labels.
     """
+    settings = Settings.load()
+    config = SparkConfig(settings.spark or LOCAL_MASTER, settings.home, app="featuredsl-history")
+    _check_files(request)
+    with session(config) as spark:
+        return compute(spark, request)
+
+
+def compute(spark: SparkSession, request: HistoryRequest) -> HistoryResult:
+    """`build` on a session that exists."""
+    sources = _check_files(request)
+    loaded, tables = _load(request, sources)
+    rows = [dict(row) for row in request.labels.rows]
+    types: dict[str, DType] = {}
+    register({name: spark.createDataFrame(table) for name, table in tables.items()})
+    for plan in request.groups.values():
+        request.progress(f"computing {plan.name}")
+        add_stored(spark, plan, request.labels, rows)
+        add_on_demand(plan, rows, request.labels)
+        types |= feature_types(plan)
+    return HistoryResult(rows, types, loaded)
+
+
+def _check_files(request: HistoryRequest) -> dict[str, EventSource]:
     sources = {s.name: s for plan in request.groups.values() for s in plan.sources}
     missing = [name for name in sources if name not in request.events]
     if missing:
         raise InputError(f"no file for source {missing[0]!r}: add --events {missing[0]}=FILE")
-    loaded, tables = _load(request, sources)
-    settings = Settings.load()
-    config = SparkConfig(settings.spark or LOCAL_MASTER, settings.home, app="featuredsl-history")
-    rows = [dict(row) for row in request.labels.rows]
-    types: dict[str, DType] = {}
-    with session(config) as spark:
-        register({name: spark.createDataFrame(table) for name, table in tables.items()})
-        for plan in request.groups.values():
-            request.progress(f"computing {plan.name}")
-            add_stored(spark, plan, request.labels, rows)
-            add_on_demand(plan, rows, request.labels)
-            types |= feature_types(plan)
-    return HistoryResult(rows, types, loaded)
+    return sources
 
 
 def add_stored(spark: SparkSession, plan: GroupPlan, labels: Labels, rows: list[Row]) -> None:
