@@ -37,8 +37,7 @@ class ReadRequest:
         hash_layouts = [layout for layout, _ in entities if layout.hash_fields]
         self._mget: list[Command] = [("MGET", *ring_keys)] if ring_keys else []
         self._hmgets: list[Command] = [
-            ("HMGET", key, *layout.hash_fields)
-            for key, layout in zip(self._hash_keys, hash_layouts, strict=True)
+            ("HMGET", key, *layout.hash_fields) for key, layout in zip(self._hash_keys, hash_layouts, strict=True)
         ]
 
     @property
@@ -74,8 +73,7 @@ def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | Non
     }
     snapshots = values[len(layout.lookups) :]
     batch = {
-        tier.name: decode_snapshots(tier.columns, value)
-        for tier, value in zip(layout.batch, snapshots, strict=False)
+        tier.name: decode_snapshots(tier.columns, value) for tier, value in zip(layout.batch, snapshots, strict=False)
     }
     exists = ring is not None or any(value is not None for value in values)
     return EntityState(exists, decode_ring(layout, ring), lookups, batch)
