@@ -16,7 +16,8 @@ from click.testing import CliRunner
 
 from featuredsl.errors import CheckFailed, DependencyError, InputError
 from jobs.alert_sinks import ConsoleSink, HttpSink, TextfileSink, make_sinks
-from jobs.alerts import Dispatcher, test_alert
+from jobs.alerts import Dispatcher
+from jobs.alerts import test_alert as alert_command
 from jobs.kafka import Record
 from monitors.alerts.metrics import AlertMetrics
 from monitors.alerts.routing import Route, Throttle, sample_event
@@ -115,9 +116,9 @@ def test_the_text_file_is_replaced_as_a_whole(tmp_path: Path) -> None:
 
 def test_the_test_alert_says_which_sink_failed(receiver: Receiver) -> None:
     receiver.codes = [200, 404]
-    works = CliRunner().invoke(test_alert, ["--sink", f"slack={receiver.url}", "--sink", "console"])
+    works = CliRunner().invoke(alert_command, ["--sink", f"slack={receiver.url}", "--sink", "console"])
     assert works.exit_code == 0
     assert "this is a test" in works.output
-    fails = CliRunner().invoke(test_alert, ["--sink", f"webhook={receiver.url}"])
+    fails = CliRunner().invoke(alert_command, ["--sink", f"webhook={receiver.url}"])
     assert isinstance(fails.exception, CheckFailed)
     assert "HTTP 404" in str(fails.exception)
