@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from featuredsl.ccb.types import Action, Example, Features, Impression, Scalar, SlotLabel
-from featuredsl.ccb.validate import MAX_COST, check_labels, check_request
+from featuredsl.ccb.validate import MAX_COST, check_labels
 from featuredsl.errors import InputError
 from featuredsl.times import HOUR, MINUTE
 
@@ -80,7 +80,6 @@ def build_example(impression: Impression, evidence: Evidence, config: JoinConfig
         SlotLabel(shown.chosen, 0.0 - rewards.get(slot.slot_id, 0.0), shown.probability)
         for slot, shown in zip(request.slots, impression.shown, strict=True)
     )
-    check_request(request)
     check_labels(request, labels, config.max_cost)
     return Example(
         event_id=impression.event_id,

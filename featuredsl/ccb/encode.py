@@ -40,6 +40,12 @@ def encode_example(
     check_request(request)
     if labels is not None:
         check_labels(request, labels)
+    return _write(request, labels, pre, write_action)
+
+
+def _write(
+    request: DecisionRequest, labels: Sequence[SlotLabel] | None, pre: Preprocessor, write_action: ActionWriter
+) -> str:
     index = {action.action_id: at for at, action in enumerate(request.candidates)}
     lines = [f"ccb shared |{CONTEXT}{_features(pre.context(request.context))}"]
     lines += [write_action(action, pre) for action in request.candidates]
@@ -51,9 +57,13 @@ def encode_example(
 
 
 def training_text(example: Example, pre: Preprocessor = IDENTITY, write_action: ActionWriter = action_line) -> str:
-    """The text of a labelled example; its weight divides the probability (the text form has no weight)."""
+    """The text of a labelled example; its weight divides the probability (the text form has no weight).
+
+    The request must have passed `check_request`, as that of every example has; the labels are checked here.
+    """
     labels = [SlotLabel(item.chosen, item.cost, item.probability / example.weight) for item in example.labels]
-    return encode_example(example.request, labels, pre, write_action)
+    check_labels(example.request, labels)
+    return _write(example.request, labels, pre, write_action)
 
 
 def number(value: float) -> str:

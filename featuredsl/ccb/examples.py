@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from featuredsl.ccb.encode import training_text
+from featuredsl.ccb.encode import ActionWriter, action_line, training_text
+from featuredsl.ccb.preprocess import IDENTITY
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot, SlotLabel
 from featuredsl.ccb.validate import check_labels, check_request
 from schemas.records import event_time_us, validate
 
 
-def to_record(example: Example) -> dict[str, Any]:
+def to_record(example: Example, write_action: ActionWriter = action_line) -> dict[str, Any]:
     """The JSON object of an example, with the text under the identity vocabulary."""
     request = example.request
     return {
@@ -20,7 +21,7 @@ def to_record(example: Example) -> dict[str, Any]:
         "model": example.model,
         "model_version": example.model_version,
         "weight": example.weight,
-        "vw": training_text(example),
+        "vw": training_text(example, IDENTITY, write_action),
         "slots": [
             {
                 "slot_id": slot.slot_id,
@@ -44,9 +45,7 @@ def from_record(record: Mapping[str, Any]) -> Example:
     decision = record["decision"]
     request = DecisionRequest(
         context=decision["context"],
-        candidates=tuple(
-            Action(item["action_id"], item.get("features") or {}) for item in decision["candidates"]
-        ),
+        candidates=tuple(Action(item["action_id"], item.get("features") or {}) for item in decision["candidates"]),
         slots=tuple(_read_slot(item) for item in decision["slots"]),
     )
     labels = _labels(record["slots"])

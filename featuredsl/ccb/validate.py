@@ -49,22 +49,28 @@ def read_request(record: Mapping[str, Any]) -> DecisionRequest:
 def read_impression(record: Mapping[str, Any]) -> Impression:
     """A logged decision from an impression record; raises `RecordError` with a reason code."""
     validate("impression", dict(record))
-    request = _request(record)
+    impression = validated_impression(record)
+    request, shown = impression.request, impression.shown
     check_request(request)
-    slots = record["slots"]
-    shown = tuple(Shown(item["chosen"], float(item["probability"])) for item in slots)
     check_shown(request, shown)
-    for index, item in enumerate(slots):
+    for index, item in enumerate(record["slots"]):
         if item.get("propensities") is not None:
             _check_propensities(request, shown[index], item["propensities"])
+    if not 0.0 <= impression.drop_probability < 1.0:
+        _refuse("bad_drop_probability", f"{impression.drop_probability} is not in [0, 1)")
+    return impression
+
+
+def validated_impression(record: Mapping[str, Any]) -> Impression:
+    """The impression of a record that `read_impression` has accepted before; nothing is checked again."""
     return Impression(
         event_id=record["event_id"],
         ts_us=event_time_us(record["ts"]),
-        request=request,
-        shown=shown,
+        request=_request(record),
+        shown=tuple(Shown(item["chosen"], float(item["probability"])) for item in record["slots"]),
         model=record.get("model"),
         model_version=record.get("model_version"),
-        drop_probability=_drop_probability(record.get("drop_probability")),
+        drop_probability=float(record.get("drop_probability") or 0.0),
         activation_required=bool(record.get("activation_required")),
     )
 
@@ -108,9 +114,7 @@ def check_shown(request: DecisionRequest, shown: Sequence[Shown]) -> None:
 def check_labels(request: DecisionRequest, labels: Sequence[SlotLabel], max_cost: float = MAX_COST) -> None:
     """Labels are complete and learnable: as `check_shown`, with finite costs of at most `max_cost`."""
     if len(labels) != len(request.slots):
-        _refuse(
-            "bad_label", f"{len(labels)} labels for {len(request.slots)} slots; each shown slot needs one"
-        )
+        _refuse("bad_label", f"{len(labels)} labels for {len(request.slots)} slots; each shown slot needs one")
     check_shown(request, [Shown(label.chosen, label.probability) for label in labels])
     for slot, label in zip(request.slots, labels, strict=True):
         if not abs(label.cost) <= max_cost:
@@ -120,9 +124,7 @@ def check_labels(request: DecisionRequest, labels: Sequence[SlotLabel], max_cost
 def _request(record: Mapping[str, Any]) -> DecisionRequest:
     return DecisionRequest(
         context=record["context"],
-        candidates=tuple(
-            Action(item["action_id"], item.get("features") or {}) for item in record["candidates"]
-        ),
+        candidates=tuple(Action(item["action_id"], item.get("features") or {}) for item in record["candidates"]),
         slots=tuple(
             Slot(
                 item["slot_id"],
@@ -163,14 +165,6 @@ def _check_propensities(request: DecisionRequest, shown: Shown, pmf: Mapping[str
         _refuse("bad_propensities", f"they sum to {total:.6g}, not to 1")
     if not abs(pmf.get(shown.chosen, 0.0) - shown.probability) <= PMF_TOLERANCE:
         _refuse("bad_propensities", f"{shown.chosen!r} has another probability there than the slot says")
-
-
-def _drop_probability(value: float | None) -> float:
-    if value is None:
-        return 0.0
-    if not 0.0 <= value < 1.0:
-        _refuse("bad_drop_probability", f"{value} is not in [0, 1)")
-    return float(value)
 
 
 def _refuse(reason: str, detail: str) -> NoReturn:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
+import orjson
+
 from featuredsl.ccb.attribution import Click, Evidence, JoinConfig, build_example, is_clicked
+from featuredsl.ccb.encode import action_line
 from featuredsl.ccb.examples import to_record
-from featuredsl.ccb.validate import read_impression
+from featuredsl.ccb.preprocess import Preprocessor
+from featuredsl.ccb.types import Action, Scalar
+from featuredsl.ccb.validate import read_impression, validated_impression
 from schemas.records import RecordError, parse, validate
 
+CACHED_LINES = 65_536
 EXAMPLE, REJECTED, INACTIVE = "example", "rejected", "inactive"
 Labelled = tuple[str, str, bool, int]
 
@@ -39,9 +45,9 @@ def label_decision(
     does not have.
     """
     try:
-        impression = read_impression(json.loads(payload))
-        found = tuple(Click(slot_id, ts_us, value) for slot_id, ts_us, value in json.loads(clicks))
-        evidence = Evidence(found, _object(auction), json.loads(catalog), activation_us)
+        impression = validated_impression(orjson.loads(payload))
+        found = tuple(Click(slot_id, ts_us, value) for slot_id, ts_us, value in orjson.loads(clicks))
+        evidence = Evidence(found, _object(auction), orjson.loads(catalog), activation_us)
         example = build_example(impression, evidence, _rules(rules))
     except RecordError as error:
         return REJECTED, str(error), False, 0
@@ -49,12 +55,24 @@ def label_decision(
     stray = sum(click.slot_id not in known for click in found)
     if example is None:
         return INACTIVE, "", False, stray
-    body = json.dumps(to_record(example), separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    body = orjson.dumps(to_record(example, _cached_line)).decode("utf-8")
     return EXAMPLE, body, is_clicked(example), stray
 
 
+def _cached_line(action: Action, _: Preprocessor) -> str:
+    """Items change rarely: their lines are written once."""
+    values = tuple(action.features.values())
+    return _line(action.action_id, tuple(action.features), values, tuple(map(type, values)))
+
+
+@lru_cache(maxsize=CACHED_LINES)
+def _line(action_id: str, names: tuple[str, ...], values: tuple[Scalar, ...], _: tuple[type, ...]) -> str:
+    """The types tell 1 from 1.0 and True, which are equal."""
+    return action_line(Action(action_id, dict(zip(names, values, strict=True))))
+
+
 def _object(text: str | None) -> dict[str, Any] | None:
-    return None if text is None else json.loads(text)
+    return None if text is None else orjson.loads(text)
 
 
 @cache
