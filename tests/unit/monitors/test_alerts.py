@@ -126,10 +126,8 @@ def test_metrics_show_what_fires_now() -> None:
     metrics.add(event("update", 2, feature='a"b'))
     metrics.add(TRIGGER)
     text = metrics.render()
-    assert (
     labels = 'model="m",model_version="*",feature="a\\"b",check="psi",severity="critical"'
     assert f"featuredsl_drift_firing{{{labels}}} 1" in text
-    )
     assert 'featuredsl_drift_events_total{kind="update"} 1' in text
     assert 'featuredsl_retrain_triggers_total{decision="suppressed"} 1' in text
     metrics.add(event("resolved", 3))
