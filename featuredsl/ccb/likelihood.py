@@ -54,13 +54,15 @@ class _Scaled:
     """The problem with columns of comparable size."""
 
     def __init__(self, problem: Problem) -> None:
-        known = np.concatenate([problem.centred, problem.extremes[:, :-1]])
-        self._known = known / np.abs(known).max(axis=0)
-        gains = np.concatenate([problem.gains, problem.extremes[:, -1]])
-        self._unit = float(np.abs(gains).max())
-        self._gains = gains / self._unit
-        self._mass = np.ones(len(gains))
-        self._mass[len(problem.gains) :] = _GHOST
+        rows = np.column_stack([problem.centred, problem.gains])
+        rows, counts = np.unique(rows, axis=0, return_counts=True)
+        points = np.concatenate([rows, problem.extremes])
+        size = np.abs(points).max(axis=0)
+        size[size == 0] = 1.0
+        self._known = points[:, :-1] / size[:-1]
+        self._gains = points[:, -1] / size[-1]
+        self._unit = float(size[-1])
+        self._mass = np.concatenate([counts, np.full(len(problem.extremes), _GHOST)])
 
     def unrestricted(self) -> tuple[float, float]:
         """Log-likelihood loss with the known moments only, and the mean of the gains under it."""
@@ -77,6 +79,8 @@ class _Scaled:
 def _maximise(moments: Array, mass: Array) -> tuple[float, Array]:
     """Maximum over the dual of sum mass * log(1 + moments @ dual), by damped Newton steps."""
     dual = np.zeros(moments.shape[1])
+    if not len(dual):
+        return 0.0, dual
     inside = np.ones(len(moments))
     value = 0.0
     for _ in range(_STEPS):

@@ -18,7 +18,7 @@ from featuredsl.errors import InputError
 from jobs.training import data, options, vw
 from jobs.training.export import ExportSpec, export
 
-DEFAULT_ARGUMENTS = "--cb_type mtr --quadratic CA --epsilon 0.2"
+DEFAULT_ARGUMENTS = "--cb_type mtr --quadratic CA --softmax --lambda 10 --epsilon 0.3"
 DEFAULT_CLIP_P = 0.001
 GOLDEN_CASES = 20
 
