@@ -1,8 +1,6 @@
 # Recipes; `./run RECIPE` works on a machine without just.
 export PATH := justfile_directory() / ".venv/bin:" + justfile_directory() / "build/boot/bin:" + env("PATH")
 
-packages := "featuredsl schemas monitors jobs serving localstack examples"
-
 [private]
 default:
     @just --list --unsorted
