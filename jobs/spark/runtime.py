@@ -58,7 +58,6 @@ class SparkConfig:
             "spark.sql.shuffle.partitions": str(self.shuffle_partitions),
             "spark.sql.execution.arrow.pyspark.enabled": "true",
             "spark.sql.parquet.compression.codec": "zstd",
-            "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
             "spark.driver.memory": self.driver_memory,
             "spark.executor.memory": self.executor_memory,
             "spark.driver.extraJavaOptions": f"{JVM_OPTIONS} -Dlog4j2.configurationFile={self._log_config}",
@@ -67,7 +66,6 @@ class SparkConfig:
             "spark.pyspark.driver.python": self.executor_python,
             "spark.local.dir": str(self.work / "spark" / "scratch"),
             "spark.sql.warehouse.dir": (self.work / "spark" / "warehouse").as_uri(),
-            "spark.worker.cleanup.enabled": "true",
         }
         if self.is_loopback:
             values |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
