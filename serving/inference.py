@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from featuredsl.ccb.channel import POINTER, Current, read_current
+from featuredsl.ccb.runtime import onnxruntime
 from featuredsl.errors import FeatureError
 from serving.wire import RequestError, refuse
 

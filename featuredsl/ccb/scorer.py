@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from featuredsl.ccb import artefact, decide, explore
@@ -16,6 +15,7 @@ from featuredsl.ccb.decide import Costs, DecisionResult, Judged, Ranked, SlotRes
 from featuredsl.ccb.features import FeatureBuilder, SlotInput
 from featuredsl.ccb.hashing import Block
 from featuredsl.ccb.preprocess import Preprocessor
+from featuredsl.ccb.runtime import onnxruntime
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot
 from featuredsl.errors import CheckFailed, InputError
 
