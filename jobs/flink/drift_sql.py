@@ -40,6 +40,7 @@ class StreamConfig:
     watermark_delay_ms: int = 10_000
     max_ahead_ms: int = 600_000
     per_version: bool = False
+    ignore: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, config: Mapping[str, Any]) -> StreamConfig:
@@ -55,7 +56,14 @@ class StreamConfig:
             watermark_delay_ms=int(config.get("watermark_delay_ms", 10_000)),
             max_ahead_ms=int(config.get("max_ahead_ms", 600_000)),
             per_version=bool(config.get("baseline_per_version", False)),
+            ignore=tuple(config.get("ignore_series", ())),
         )
+
+
+def statements(config: Mapping[str, Any]) -> list[str]:
+    """All SQL of the job in order; `hour_rows` is read between the sources and the sinks. Raises InputError."""
+    stream = StreamConfig.read(config)
+    return [*source_statements(stream), hour_rows(), *sink_statements(stream)]
 
 
 def source_statements(config: StreamConfig) -> list[str]:
@@ -135,13 +143,15 @@ def _checked(config: StreamConfig) -> str:
 
 def _observations(config: StreamConfig) -> str:
     own = "TRUE" if config.per_version else "o.per_version"
+    ignored = ", ".join(_text(name) for name in config.ignore)
+    wanted = f" AND o.series NOT IN ({ignored})" if ignored else ""
     return (
         "CREATE TEMPORARY VIEW observations AS\n"
         f"SELECT model, CASE WHEN {own} THEN COALESCE(model_version, '') ELSE '*' END AS version, o.series AS series,\n"
         f"  {label_sql('o.num', 'o.str', 'o.truth')} AS label, rt\n"
         "FROM checked, LATERAL TABLE(fdsl_observations(features, prediction, latency_ms, error, fallback))\n"
         "  AS o (series, per_version, num, str, truth)\n"
-        "WHERE verdict IS NULL"
+        f"WHERE verdict IS NULL{wanted}"
     )
 
 
