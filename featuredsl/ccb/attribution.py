@@ -128,4 +128,6 @@ def _metadata(auction: Mapping[str, Any] | None, prefix: str) -> dict[str, Scala
 
 def _enriched(action: Action, catalog: Mapping[str, Features]) -> Action:
     known = catalog.get(action.action_id)
-    return Action(action.action_id, {**known, **action.features}) if known else action
+    if not known:
+        return action
+    return Action(action.action_id, {**known, **action.features} if action.features else known)

@@ -12,7 +12,7 @@ from featuredsl.ccb.attribution import Click, Evidence, JoinConfig, build_exampl
 from featuredsl.ccb.encode import action_line
 from featuredsl.ccb.examples import to_record
 from featuredsl.ccb.preprocess import Preprocessor
-from featuredsl.ccb.types import Action, Scalar
+from featuredsl.ccb.types import Action, Features, Scalar
 from featuredsl.ccb.validate import read_impression, validated_impression
 from schemas.records import RecordError, parse, validate
 
@@ -47,7 +47,7 @@ def label_decision(
     try:
         impression = validated_impression(orjson.loads(payload))
         found = tuple(Click(slot_id, ts_us, value) for slot_id, ts_us, value in orjson.loads(clicks))
-        evidence = Evidence(found, _object(auction), orjson.loads(catalog), activation_us)
+        evidence = Evidence(found, _object(auction), _catalog(catalog), activation_us)
         example = build_example(impression, evidence, _rules(rules))
     except RecordError as error:
         return REJECTED, str(error), False, 0
@@ -63,6 +63,13 @@ def _cached_line(action: Action, _: Preprocessor) -> str:
     """Items change rarely: their lines are written once."""
     values = tuple(action.features.values())
     return _line(action.action_id, tuple(action.features), values, tuple(map(type, values)))
+
+
+@lru_cache(maxsize=256)
+def _catalog(text: str) -> dict[str, Features]:
+    """Decisions close together mostly see the same items."""
+    known: dict[str, Features] = orjson.loads(text)
+    return known
 
 
 @lru_cache(maxsize=CACHED_LINES)
