@@ -15,9 +15,7 @@ from featuredsl.errors import InputError
 JSON_LINES = (".jsonl", ".ndjson", ".json")
 READERS = {".csv": "read_csv(?, header = true, all_varchar = true)", ".parquet": "read_parquet(?)"}
 SUFFIXES = (*JSON_LINES, *READERS)
-_NESTED = frozenset(
-    {"context", "candidates", "slots", "features", "propensities", "decision", "include", "exclude"}
-)
+_NESTED = frozenset({"context", "candidates", "slots", "features", "propensities", "decision", "include", "exclude"})
 _TEXT = frozenset({"event_id", "slot_id", "action_id", "model", "model_version", "tenant", "chosen"})
 
 
