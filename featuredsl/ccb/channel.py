@@ -2,6 +2,7 @@
 
     <root>/<model>/<version>-<sha12>/…   an artefact directory, never changed once visible
     <root>/<model>/current.json          {"version", "path", "sha256"}
+    <root>/<model>/frozen.json           {"reason"}: no automatic promotion while it is there
 
 A reader sees either the old champion or the new one, never a half-written one. The digest is that of the artefact's
 manifest, which in turn holds the digests of all files.
@@ -15,12 +16,14 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from featuredsl.errors import InputError, StateError
 
 POINTER = "current.json"
+FROZEN = "frozen.json"
 MANIFEST = "manifest.json"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
@@ -65,6 +68,50 @@ def read_current(root: Path, model: str) -> Current | None:
         raise StateError(message) from error
     _checked("path", name, pointer)
     return Current(model, version, root / model / name, digest)
+
+
+def pin_last_good(root: Path, model: str, is_good: Callable[[Path], bool]) -> Current:
+    """Point `model` at the newest published artefact that `is_good`, the current one first.
+
+    Needs no registry. Raises StateError when nothing that was published is good.
+    """
+    folder = root / model
+    published = [path for path in folder.glob("*-*") if (path / MANIFEST).is_file() and path.name[0] != "."]
+    published.sort(key=lambda path: (path.stat().st_mtime_ns, path.name), reverse=True)
+    try:
+        current = read_current(root, model)
+    except StateError:
+        current = None
+    published.sort(key=lambda path: current is None or path != current.path)
+    for path in published:
+        if is_good(path):
+            version, digest = path.name.rpartition("-")[0], _manifest_digest(path)
+            _write_atomically(folder / POINTER, {"version": version, "path": path.name, "sha256": digest})
+            return Current(model, version, path, digest)
+    msg = f"none of the {len(published)} published versions of {model!r} under {root} is intact"
+    raise StateError(msg)
+
+
+def freeze(root: Path, model: str, reason: str) -> None:
+    """Stop automatic promotion of `model` until `unfreeze`."""
+    folder = _checked("model", model, root / model)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_atomically(folder / FROZEN, {"reason": reason})
+
+
+def unfreeze(root: Path, model: str) -> None:
+    """Allow automatic promotion again."""
+    (root / model / FROZEN).unlink(missing_ok=True)
+
+
+def frozen(root: Path, model: str) -> str | None:
+    """Why automatic promotion of `model` is frozen; None when it is not."""
+    try:
+        return str(json.loads((root / model / FROZEN).read_bytes())["reason"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        return f"{FROZEN} cannot be read"
 
 
 def _manifest_digest(source_dir: Path) -> str:
