@@ -16,9 +16,7 @@ from monitors.policy import MonitorConfig
 from monitors.state import dumps, loads
 from monitors.step import Hour, step
 
-HOUR_TYPE = Types.ROW(
-    [Types.STRING(), Types.ROW([Types.STRING(), Types.STRING(), Types.STRING(), Types.LONG()])]
-)
+HOUR_TYPE = Types.ROW([Types.STRING(), Types.ROW([Types.STRING(), Types.STRING(), Types.STRING(), Types.LONG()])])
 OUTPUT_TYPE = Types.ROW_NAMED(["kind", "k", "body"], [Types.STRING(), Types.STRING(), Types.STRING()])
 MAX_IDLE_HOURS = 24
 log = logging.getLogger(__name__)

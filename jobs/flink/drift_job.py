@@ -25,12 +25,6 @@ from jobs.flink.keyed import keyed_by_first
 from jobs.flink.runtime import load_config, options
 
 
-def statements(config: Mapping[str, Any]) -> list[str]:
-    """All SQL of the job; the view of the monitor's rows is made between sources and sinks. Raises InputError."""
-    stream = StreamConfig.read(config)
-    return [*source_statements(stream), *sink_statements(stream)]
-
-
 def main(argv: Sequence[str]) -> None:
     """Entry point on the cluster: `--config job.json`."""
     config = load_config(argv)

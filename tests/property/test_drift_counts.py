@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import duckdb
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from monitors.bins import count_in_bins, quantile_edges, quantiles
-from monitors.buckets import ACCURACY, INFINITY, bucket, label, merge_counts, numeric_counts, representative
+from monitors.buckets import ACCURACY, INFINITY, bucket, label, label_sql, merge_counts, numeric_counts, representative
 from monitors.sample import NumericSample, merge, numeric_sample
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -91,3 +92,19 @@ def test_an_atom_has_a_bin_of_its_own(values: list[float]) -> None:
 def test_quantiles_are_inverted_cdf(values: list[float], percent: int) -> None:
     found = quantiles(numeric_sample(values), (percent / 100,))[0]
     assert found == np.quantile(np.array(values), percent / 100, method="inverted_cdf")
+
+
+json_values = st.one_of(st.none(), st.floats(allow_nan=False), st.booleans(), st.text(max_size=140))
+
+
+@given(st.lists(json_values, max_size=30))
+def test_labels_in_sql_are_those_of_python(values: list[Any]) -> None:
+    def parts(value: Any) -> tuple[float | None, str | None, bool | None]:
+        truth = value if isinstance(value, bool) else None
+        return (value if isinstance(value, float) else None, value if isinstance(value, str) else None, truth)
+
+    with duckdb.connect() as connection:
+        columns = "SELECT ?::DOUBLE num, ?::VARCHAR txt, ?::BOOLEAN truth"
+        query = f"SELECT {label_sql('num', 'txt', 'truth')} FROM ({columns})"
+        rows = [connection.execute(query, parts(value)).fetchone() for value in values if value != "\x00"]
+    assert [row[0] for row in rows if row] == [label(value) for value in values if value != "\x00"]
