@@ -13,14 +13,14 @@ import pytest
 from localstack.process import ProcessRecord, descendants, free_ports, spawn, start_mark, stop
 from tests.support.wait import until
 
-SLEEPER = "import time; time.sleep(600)"
+SLEEPER = "import signal; signal.pause()"
 # Ignores SIGTERM, and starts a child in a session of its own, which no signal to the group reaches.
 STUBBORN = f"""
-import signal, subprocess, sys, time
+import signal, subprocess, sys
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 child = subprocess.Popen([sys.executable, "-c", {SLEEPER!r}], start_new_session=True)
 print(child.pid, flush=True)
-time.sleep(600)
+signal.pause()
 """
 
 
