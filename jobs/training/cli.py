@@ -38,10 +38,7 @@ _REFUSED = (Outcome.REGRESSED, Outcome.INSUFFICIENT)
 @click.option("--seed", default=1, show_default=True, help="Random seed of the learner.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def train(examples: Path, out: Path, as_json: bool, **options: Any) -> None:
-    """Train a conditional contextual bandit on a file of examples.
-
-    Example: featuredsl ccb train --examples examples.jsonl --out model --holdout 0.2
-    """
+    """Train a conditional contextual bandit on a file of examples."""
     config = TrainConfig(**options)
     console = Console(stderr=True)
     with console.status("reading examples") as status:
@@ -70,8 +67,6 @@ def gate(examples: Path, candidate: Path, champion: Path | None, alpha: float, a
     """Judge a candidate off-policy; exit 1 when it regressed or the data cannot tell.
 
     On the file that the candidate was trained on only the held-out decisions count; on another file all do.
-
-    Example: featuredsl ccb gate --examples examples.jsonl --candidate model --json
     """
     scorer = CcbScorer.load(candidate)
     other = None if champion is None else CcbScorer.load(champion)
@@ -92,10 +87,7 @@ def gate(examples: Path, candidate: Path, champion: Path | None, alpha: float, a
 @click.option("--evidence", multiple=True, help="Id of a drift event or a ticket; may be repeated.")
 @click.option("--home", type=click.Path(path_type=Path), help="State folder (default .featuredsl).")
 def trigger(model: str, reason: str, evidence: tuple[str, ...], home: Path | None) -> None:
-    """Ask for a retraining of MODEL now; a manual trigger is never limited.
-
-    Example: featuredsl trigger open_bandit --reason manual
-    """
+    """Ask for a retraining of MODEL now; a manual trigger is never limited."""
     settings = Settings.load(home=home)
     now_ms = time.time_ns() // 1_000_000
     made = send_manual(settings.require("kafka"), settings.prefix, model, now_ms, evidence)

@@ -43,10 +43,7 @@ _HOME = click.option("--home", type=click.Path(path_type=Path), help="State fold
 @click.option("--wait", default=600.0, show_default=True, help="With --once: seconds to wait for a trigger.")
 @_HOME
 def train_service(once: bool, wait: float, home: Path | None, min_effective_sample: float, **options: Any) -> None:
-    """Retrain a model whenever a trigger arrives; one JSON report line per trigger on stdout.
-
-    Example: featuredsl run train --model open_bandit --once
-    """
+    """Retrain a model whenever a trigger arrives; one JSON report line per trigger on stdout."""
     settings = Settings.load(home=home)
     given = {**options, "arguments": options["arguments"] or DEFAULT_ARGUMENTS}
     config = ServiceConfig(
@@ -101,10 +98,7 @@ def _until_stopped() -> Iterator[threading.Event]:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @_HOME
 def list_models(model: str | None, as_json: bool, home: Path | None) -> None:
-    """Versions of MODEL, or of all models.
-
-    Example: featuredsl models list open_bandit
-    """
+    """Versions of MODEL, or of all models."""
     registry = open_registry(Settings.load(home=home))
     versions = [entry for name in ([model] if model else registry.models()) for entry in registry.versions(name)]
     if as_json:
@@ -123,10 +117,7 @@ def list_models(model: str | None, as_json: bool, home: Path | None) -> None:
 @click.argument("version", required=False)
 @_HOME
 def show(model: str, version: str | None, home: Path | None) -> None:
-    """Everything known of a VERSION of MODEL (default: the champion), as JSON.
-
-    Example: featuredsl models show open_bandit
-    """
+    """Everything known of a VERSION of MODEL (default: the champion), as JSON."""
     registry = open_registry(Settings.load(home=home))
     found = registry.version(model, version) if version else registry.champion(model)
     if found is None:
@@ -140,10 +131,7 @@ def show(model: str, version: str | None, home: Path | None) -> None:
 @click.argument("version")
 @_HOME
 def promote(model: str, version: str, home: Path | None) -> None:
-    """Make VERSION the champion of MODEL; it must have passed the gate.
-
-    Example: featuredsl models promote open_bandit 3
-    """
+    """Make VERSION the champion of MODEL; it must have passed the gate."""
     _say(open_registry(Settings.load(home=home)).promote(model, version))
 
 
@@ -151,10 +139,7 @@ def promote(model: str, version: str, home: Path | None) -> None:
 @click.argument("model")
 @_HOME
 def rollback(model: str, home: Path | None) -> None:
-    """Make the champion before the current one serve again.
-
-    Example: featuredsl models rollback open_bandit
-    """
+    """Make the champion before the current one serve again."""
     _say(open_registry(Settings.load(home=home)).rollback(model))
 
 
@@ -164,10 +149,7 @@ def rollback(model: str, home: Path | None) -> None:
 @click.option("--off", is_flag=True, help="Allow automatic promotion again.")
 @_HOME
 def freeze(model: str, reason: str, off: bool, home: Path | None) -> None:
-    """Stop automatic promotion of MODEL; needs no registry.
-
-    Example: featuredsl models freeze open_bandit
-    """
+    """Stop automatic promotion of MODEL; needs no registry."""
     root = channel_root(Settings.load(home=home))
     if off:
         channel.unfreeze(root, model)
@@ -180,10 +162,7 @@ def freeze(model: str, reason: str, off: bool, home: Path | None) -> None:
 @click.argument("model")
 @_HOME
 def pin_last_good(model: str, home: Path | None) -> None:
-    """Serve the newest intact published version of MODEL and freeze promotion; works without the registry.
-
-    Example: featuredsl models pin-last-good open_bandit
-    """
+    """Serve the newest intact published version of MODEL and freeze promotion; works without the registry."""
     root = channel_root(Settings.load(home=home))
     pinned = channel.pin_last_good(root, model, _is_good)
     channel.freeze(root, model, f"pinned to version {pinned.version}")

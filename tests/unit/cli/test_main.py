@@ -95,7 +95,7 @@ def test_every_entry_point_is_a_command_with_help_and_an_example(group: str) -> 
     for entry in entries:
         command = entry.load()
         assert isinstance(command, click.Command), entry.value
-        assert "Example" in (command.help or ""), entry.value
+        assert "Example" in f"{command.help}{command.epilog}", entry.value
 
 
 def test_help_lists_all_commands(capsys: pytest.CaptureFixture[str]) -> None:
