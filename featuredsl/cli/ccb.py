@@ -24,9 +24,7 @@ FILE = click.Path(path_type=Path)
 @click.option("--auctions", type=FILE, help="Auction metadata of decisions.")
 @click.option("--activations", type=FILE, help="Decisions that became visible.")
 @click.option("--window", default="30m", show_default=True, help="Attribution window; both ends count.")
-@click.option(
-    "--reward", type=click.Choice(REWARDS), default="click", show_default=True, help="Worth of a slot."
-)
+@click.option("--reward", type=click.Choice(REWARDS), default="click", show_default=True, help="Worth of a slot.")
 @click.option("--out", type=FILE, required=True, help="Examples, by decision time.")
 @click.option("--dead-letter", type=FILE, required=True, help="Refused lines with their reasons.")
 @click.option("--late-clicks", type=FILE, help="Clicks after the window.")
