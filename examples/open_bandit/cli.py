@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
@@ -11,6 +12,8 @@ from examples.open_bandit.dataset import DEFAULT_PATH
 from examples.open_bandit.demo import run_demo
 from examples.open_bandit.run import DemoOptions, new_run
 from featuredsl.errors import CheckFailed
+
+PLAIN_WIDTH = 200
 
 
 @click.command()
@@ -31,7 +34,7 @@ def demo(data: Path, keep: bool, concurrency: int) -> None:
 
     Example: featuredsl demo
     """
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
     run = new_run(DemoOptions(data, keep, concurrency), console)
     report = run_demo(run)
     if not report.ok:

@@ -12,12 +12,13 @@ from types import FrameType
 from examples.open_bandit import learning, setting_up, verify
 from examples.open_bandit.client import ServiceClient
 from examples.open_bandit.processes import Background, Conversation
-from examples.open_bandit.reads import ReadLog
+from examples.open_bandit.reads import READ_TIMEOUT_S, Freshness, ReadLog
 from examples.open_bandit.replay import TOPICS, Replay, send_broken_lines, send_catalog
 from examples.open_bandit.report import Report, render
 from examples.open_bandit.run import PAUSE_HOURS, TRAIN_AT_HOUR, DemoRun
 from examples.open_bandit.sender import Sender
 from examples.open_bandit.week import Loop, Tail, progress_bar
+from featuredsl.online.store import OnlineStore
 from featuredsl.settings import Settings
 
 
@@ -52,6 +53,7 @@ def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
     service, stage = setting_up.start_service(settings, background)
     add(stage)
     alerts = background.start("alerts", ["run", "alerts"])
+    store = cleanup.enter_context(OnlineStore(settings.require("redis"), READ_TIMEOUT_S))
     runner = cleanup.enter_context(asyncio.Runner())
     client = runner.run(_client(service.rest, run.options.concurrency))
     return Loop(
@@ -60,7 +62,9 @@ def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
         jobs=jobs,
         service=service,
         sender=sender,
-        replay=Replay(run.timeline, sender, client, concurrency=run.options.concurrency),
+        replay=Replay(
+            run.timeline, sender, client, Freshness(settings, store).has, concurrency=run.options.concurrency
+        ),
         reads=ReadLog(settings, settings.home / "reads.jsonl"),
         runner=runner,
         background=background,

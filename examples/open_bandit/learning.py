@@ -22,7 +22,7 @@ TRIGGER_WAIT_S = 30.0
 SWAP_WAIT_S = 30.0
 CHAMPIONS = "champions"
 PROBED_DECISIONS = 200
-LEARNER = "--cb_type mtr --quadratic CA --softmax --lambda 10 --epsilon 0.05 --learning_rate 0.1"
+LEARNER = "--cb_type mtr --quadratic CA --softmax --lambda 6 --epsilon 0.05 --learning_rate 0.1"
 
 
 def first_champion(loop: Loop) -> Stage:

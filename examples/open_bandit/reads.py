@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from examples.open_bandit.dataset import Decision
 from examples.open_bandit.timeline import Timeline
 from featuredsl.finalize import FeatureValue
 from featuredsl.online.store import OnlineStore
@@ -36,6 +37,19 @@ class ReadLog:
             for (group, key), row in zip(keys, rows, strict=True):
                 file.write(json.dumps(_logged(at_us, group, key, row), allow_nan=False) + "\n")
         return sum(len(row) for row in rows)
+
+
+class Freshness:
+    """Tells whether the feature job has written an exposure."""
+
+    def __init__(self, settings: Settings, store: OnlineStore) -> None:
+        self._reader = FeatureReader(store, Registry.load(settings.registry))
+
+    def has(self, decision: Decision) -> bool:
+        """True when the newest exposure of the decision's segment is at least as new."""
+        ts_us = decision.ts_us // 1000 * 1000
+        (row,) = self._reader.get([("segment", (decision.segment,))], ts_us + 1000)
+        return (row["views_1h"].event_time_us or 0) >= ts_us
 
 
 def busiest(timeline: Timeline, before_us: int) -> list[tuple[str, tuple[str, ...]]]:

@@ -2,11 +2,15 @@
 
 Everything goes out in event-time order, although several requests are in flight: answers are taken in the
 order of the questions. A click is sent when the replay has reached the click's own time.
+
+A replay is a thousand times faster than the week was. So that the features served are those of the week, it never
+runs ahead of the feature job by more than `LEAD` decisions.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +32,12 @@ TOPICS = (*DENSE, *SPARSE, topics.PREDICTIONS)
 BREAKABLE = (*DENSE, *SPARSE, topics.PREDICTIONS)
 BEAT_EVERY_US = 300 * SECOND_US
 SPREAD_US = 300 * SECOND_US
+LEAD = 50
+LOOK_EVERY = 10
+LOOK_AGAIN_S = 0.01
+CATCH_UP_S = 300.0
 Progress = Callable[[int], None]
+Visible = Callable[[Decision], bool]
 
 
 @dataclass(slots=True)
@@ -62,10 +71,20 @@ def send_broken_lines(timeline: Timeline, sender: Sender) -> None:
 class Replay:
     """A position in the timeline that only moves forward."""
 
-    def __init__(self, timeline: Timeline, sender: Sender, client: ServiceClient, *, concurrency: int = 8) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        sender: Sender,
+        client: ServiceClient,
+        visible: Visible = lambda _: True,
+        *,
+        concurrency: int = 8,
+    ) -> None:
         self._timeline = timeline
         self._sender = sender
         self._client = client
+        self._visible = visible
+        self._unseen: deque[Decision] = deque()
         self._concurrency = concurrency
         self._ids = [item.action_id for item in timeline.items]
         self._candidates = [{"action_id": name} for name in self._ids]
@@ -128,8 +147,23 @@ class Replay:
         self._sender.send(topics.EXPOSURES, events.exposure(decision))
         self._sender.send(topics.AUCTIONS, events.auction(decision))
         self._count(answer)
+        await self._keep_pace(decision)
         if progress is not None:
             progress(self.counts.decisions)
+
+    async def _keep_pace(self, sent: Decision) -> None:
+        """Wait until the exposure sent `LEAD` decisions ago can be read online."""
+        self._unseen.append(sent)
+        if len(self._unseen) < LEAD + LOOK_EVERY:
+            return
+        for _ in range(LOOK_EVERY):
+            oldest = self._unseen.popleft()
+        deadline = time.monotonic() + CATCH_UP_S
+        while not self._visible(oldest):
+            if time.monotonic() > deadline:
+                msg = f"{oldest.event_id} is not in the online store after {CATCH_UP_S:g} s: the feature job is stuck"
+                raise DependencyError(msg)
+            await asyncio.sleep(LOOK_AGAIN_S)
 
     def _send_clicks(self, until_us: int) -> None:
         clicks = self._timeline.clicks

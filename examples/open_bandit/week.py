@@ -11,6 +11,7 @@ from typing import Any
 
 import orjson
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from examples.open_bandit import events
 from examples.open_bandit.client import ServiceClient
@@ -99,7 +100,7 @@ class Loop:
         """Print what the alert consumer has printed since the last time, the first few lines of it."""
         lines = self.alerts.lines()
         for line in lines[:most]:
-            self.run.console.print(f"  [yellow]alert[/] {line}", highlight=False)
+            self.run.console.print("  [yellow]alert[/]", Text(line), soft_wrap=True)
         if len(lines) > most:
             self.run.console.print(f"  … and {len(lines) - most} more in {self.alerts.path}", highlight=False)
 

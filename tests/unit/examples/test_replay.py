@@ -15,8 +15,17 @@ import pytest
 from examples.open_bandit import events
 from examples.open_bandit.clicks import DelayPlan
 from examples.open_bandit.client import Reply
-from examples.open_bandit.dataset import Dataset
-from examples.open_bandit.replay import BREAKABLE, SPARSE, TOPICS, Replay, send_broken_lines, send_catalog
+from examples.open_bandit.dataset import Dataset, Decision
+from examples.open_bandit.replay import (
+    BREAKABLE,
+    LEAD,
+    LOOK_EVERY,
+    SPARSE,
+    TOPICS,
+    Replay,
+    send_broken_lines,
+    send_catalog,
+)
 from examples.open_bandit.timeline import ReplayPlan, Timeline, build_timeline
 from featuredsl.errors import DependencyError
 from schemas import records
@@ -173,6 +182,25 @@ def test_sparse_topics_get_heartbeats_all_along(timeline: Timeline) -> None:
         quiet = max(b - a for a, b in itertools.pairwise(decisions))
         assert max(gaps[:-1]) <= 300_000_000 + quiet
         assert times == sorted(times)
+
+
+def test_the_replay_waits_for_the_online_store(timeline: Timeline) -> None:
+    kafka = RecordingKafka()
+    ahead: list[int] = []
+    looks: Counter[str] = Counter()
+
+    def visible(decision: Decision) -> bool:
+        looks[decision.event_id] += 1
+        ahead.append(len(kafka.of("exposures")) - 1 - position[decision.event_id])
+        return looks[decision.event_id] > 3
+
+    position = {one.event_id: at for at, one in enumerate(timeline.decisions)}
+    replay = Replay(timeline, kafka, RecordingService(), visible, concurrency=8)  # type: ignore[arg-type]
+    asyncio.run(replay.advance(timeline.closing_us))
+    assert len(kafka.of("exposures")) == 300
+    assert len(looks) == (300 - LEAD) // LOOK_EVERY
+    assert set(looks.values()) == {4}
+    assert max(ahead) == LEAD
 
 
 def test_one_torn_line_for_each_topic_that_a_job_reads(timeline: Timeline) -> None:
