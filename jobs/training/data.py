@@ -12,6 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
+from featuredsl.ccb.decode import decode_request
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Scalar, Slot, SlotLabel
 from featuredsl.ccb.validate import check_labels, check_request
 from featuredsl.errors import InputError
@@ -108,6 +109,7 @@ class _Pool:
 
 
 class _Label(Struct):
+    slot_id: _Name
     chosen: _Name
     probability: float
     cost: float
@@ -127,6 +129,7 @@ class _Record(Struct):
     ts: int | None = None
     slots: tuple[_Label, ...] = ()
     decision: _Decision | None = None
+    vw: str = ""
     weight: float = 1.0
     model: str | None = None
     model_version: str | None = None
@@ -154,10 +157,10 @@ def _example(record: _Record) -> Example | None:
     """The example of a record, None for a heartbeat; raises RecordError when it must not reach the learner."""
     if record.heartbeat:
         return None
-    if not record.event_id or record.ts is None or record.decision is None:
-        detail = "a training example needs `event_id`, `ts` and `decision`, the request that was decided"
+    if not record.event_id or record.ts is None or not (record.decision or record.vw):
+        detail = "a training example needs `event_id`, `ts` and `decision` or `vw`"
         raise RecordError("missing_field", detail)
-    request = DecisionRequest(record.decision.context, record.decision.candidates, record.decision.slots)
+    request = _request(record)
     labels = tuple(SlotLabel(item.chosen, item.cost, item.probability) for item in record.slots)
     check_request(request)
     check_labels(request, labels)
@@ -165,3 +168,11 @@ def _example(record: _Record) -> Example | None:
         raise RecordError("out_of_range", f"weight {record.weight} is not positive")
     at = event_time_us(record.ts)
     return Example(record.event_id, at, request, labels, record.weight, record.model, record.model_version)
+
+
+def _request(record: _Record) -> DecisionRequest:
+    """What was decided: as structured data where the record has it, else from its text."""
+    found = record.decision
+    if found is None:
+        return decode_request(record.vw, [item.slot_id for item in record.slots])
+    return DecisionRequest(found.context, found.candidates, found.slots)

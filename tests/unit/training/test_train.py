@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from featuredsl.ccb.encode import training_text
 from featuredsl.ccb.examples import to_record
 from featuredsl.ccb.preprocess import build_vocabulary
 from featuredsl.ccb.scorer import CcbScorer
@@ -74,7 +75,7 @@ def test_bad_records_are_counted_not_learnt() -> None:
         changed(cost=1e30),
         json.dumps({**record, "slots": record["slots"][:1]}).encode(),
         json.dumps({**record, "weight": -1}).encode(),
-        json.dumps({key: value for key, value in record.items() if key != "decision"}).encode(),
+        json.dumps({key: value for key, value in record.items() if key not in ("decision", "vw")}).encode(),
         json.dumps({**record, "ts": 17}).encode(),
     ]
     found = data.collect(lines)
@@ -92,6 +93,14 @@ def test_bad_records_are_counted_not_learnt() -> None:
         "missing_field": 1,
         "bad_time": 1,
     }
+
+
+def test_text_alone_is_enough() -> None:
+    examples = random_examples(random.Random(2), 5, candidates=4, slots=2)
+    bare = [{key: value for key, value in to_record(one).items() if key != "decision"} for one in examples]
+    found = data.collect(json.dumps(record).encode() for record in bare)
+    assert [one.labels for one in found.examples] == [one.labels for one in examples]
+    assert [training_text(one) for one in found.examples] == [training_text(one) for one in examples]
 
 
 def test_split_and_window_go_by_time() -> None:
