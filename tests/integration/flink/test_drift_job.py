@@ -31,6 +31,7 @@ START_MS = 490_000 * HOUR_MS
 BASELINE, STABLE, SHIFTED, ROWS = 24, 2, 8, 120
 HOURS = BASELINE + STABLE + SHIFTED
 WAIT_S = 300.0
+pytestmark = pytest.mark.timeout(900)
 BAD = [b"{not json", b'{"request_id": "r", "ts": 1760000000000, "model": "m"}', b"\xff\xfe", b"[1]"]
 
 
