@@ -12,7 +12,6 @@ from hypothesis import settings
 
 from tests.support.stack import ROOT, TestStack
 
-
 settings.register_profile("featuredsl", deadline=None)
 settings.load_profile("featuredsl")
 

@@ -154,7 +154,5 @@ def _problem(
     corners = np.array(np.meshgrid(*([0.0, bounds.weight] for _, bounds in sides))).reshape(len(sides), -1).T
     signs = np.array([1.0, -1.0])[: len(sides)]
     net = corners @ signs - (1.0 if paired and len(sides) == 1 else 0.0)
-    extremes = [
-        np.column_stack([corners - 1.0, net * slots * reward]) for reward in (rewards.low, rewards.high)
-    ]
+    extremes = [np.column_stack([corners - 1.0, net * slots * reward]) for reward in (rewards.low, rewards.high)]
     return likelihood.Problem(gains, centred, np.concatenate(extremes))

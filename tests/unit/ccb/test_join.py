@@ -39,9 +39,7 @@ def lines(name: str, records: list[Any]) -> list[Line]:
     return [Line(name, at, payload) for at, payload in enumerate(payloads)]
 
 
-def joined(
-    impressions: list[Any], clicks: list[Any], config: JoinConfig | None = None, **more: Any
-) -> JoinResult:
+def joined(impressions: list[Any], clicks: list[Any], config: JoinConfig | None = None, **more: Any) -> JoinResult:
     sides = {name: lines(name, records) for name, records in more.items()}
     inputs = JoinInput(lines("impressions", impressions), lines("clicks", clicks), **sides)
     return join_records(inputs, config or JoinConfig())
@@ -99,9 +97,7 @@ def test_impressions_add_up_whatever_the_lines_are() -> None:
         b"{nonsense",
         b'{"heartbeat": true, "ts": 1700000000000}',
     ]
-    result = joined(
-        rows, [], activations=[{"event_id": "c", "ts": T0 + WINDOW}, {"event_id": "b", "ts": T0 - 1}]
-    )
+    result = joined(rows, [], activations=[{"event_id": "c", "ts": T0 + WINDOW}, {"event_id": "b", "ts": T0 - 1}])
     counts = result.summary()
     assert counts["impressions"] == 6
     assert (counts["examples"], counts["duplicates"], counts["inactive"]) == (2, 1, 1)
@@ -213,9 +209,7 @@ def test_command_reads_and_writes_each_format(tmp_path: Path, suffix: str) -> No
         ("i.parquet", "x", "cannot be read"),
     ],
 )
-def test_command_refuses_files_that_are_wrong_as_a_whole(
-    tmp_path: Path, name: str, text: str, message: str
-) -> None:
+def test_command_refuses_files_that_are_wrong_as_a_whole(tmp_path: Path, name: str, text: str, message: str) -> None:
     (tmp_path / name).write_text(text)
     (tmp_path / "c.jsonl").write_text("")
     arguments = ["--impressions", name, "--clicks", "c.jsonl", "--out", "e.jsonl", "--dead-letter", "d.jsonl"]

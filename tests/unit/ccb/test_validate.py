@@ -78,9 +78,7 @@ CASES: list[tuple[str, Callable[[dict[str, Any]], object]]] = [
 
 
 @pytest.mark.parametrize(("reason", "change"), CASES)
-def test_a_bad_impression_is_refused_with_its_reason(
-    reason: str, change: Callable[[dict[str, Any]], object]
-) -> None:
+def test_a_bad_impression_is_refused_with_its_reason(reason: str, change: Callable[[dict[str, Any]], object]) -> None:
     with pytest.raises(RecordError) as caught:
         read_impression(changed(change))
     assert caught.value.reason == reason

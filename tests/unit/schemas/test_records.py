@@ -64,9 +64,7 @@ def test_times(value: object, micros: int) -> None:
     assert records.event_time_us(value) == micros
 
 
-@pytest.mark.parametrize(
-    "value", [1_700_000_000, TS * 1000, "2023-11-14T22:13:20", "soon", True, 1.5, None, -1]
-)
+@pytest.mark.parametrize("value", [1_700_000_000, TS * 1000, "2023-11-14T22:13:20", "soon", True, 1.5, None, -1])
 def test_times_refused(value: object) -> None:
     with pytest.raises(RecordError) as caught:
         records.event_time_us(value)
