@@ -11,7 +11,7 @@ from jobs.java import SMALL_JVM
 from localstack.process import free_ports
 from localstack.service import HOST, Layout, Part, Service, get_json, python_path
 
-WORKER_CORES = 2
+WORKER_CORES = 4  # slots, not processors: two applications of two threads run side by side
 WORKER_MEMORY = "3g"
 # The submission server would listen on a fixed port, and nothing uses it.
 _DAEMON_SETTINGS = {"spark.master.rest.enabled": "false", "spark.worker.cleanup.enabled": "true"}
