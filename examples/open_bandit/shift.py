@@ -23,12 +23,12 @@ class ShiftPlan:
     """What changes, when and how strongly; `start_hours` counts from the first decision."""
 
     start_hours: int = 120
-    user_share: float = 0.6
+    user_share: float = 0.8
     affinity_mean: float = 4.0
     affinity_sd: float = 0.5
     feature: str = "item_feature_3"
     category: str = "5c1e29f9"
-    click_probability: float = 0.35
+    click_probability: float = 0.8
     seed: int = 2026
 
     def describe(self) -> str:
