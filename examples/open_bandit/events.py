@@ -26,7 +26,7 @@ def decide_request(decision: Decision, candidates: Sequence[str]) -> Record:
     return {
         "request_id": decision.event_id,
         "ts": millis(decision.ts_us),
-        "context": context(decision),
+        "context": {**context(decision), **_auction_context(decision)},
         "entities": {"segment": decision.segment},
         "candidates": list(candidates),
         "slots": [{"slot_id": decision.position}],
@@ -75,10 +75,14 @@ def auction(decision: Decision) -> Record:
     return {
         "event_id": decision.event_id,
         "ts": millis(decision.ts_us),
-        "policy": decision.policy,
         "campaign": CAMPAIGN,
         "position": decision.position,
     }
+
+
+def _auction_context(decision: Decision) -> Record:
+    """The auction under the names that the join gives it: what is learnt from is known when a decision is asked for."""
+    return {f"auction_{name}": value for name, value in auction(decision).items() if name not in ("event_id", "ts")}
 
 
 def catalog(item: Item, ts_us: int) -> Record:
