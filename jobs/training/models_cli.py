@@ -17,7 +17,8 @@ from rich.table import Table
 from featuredsl.ccb import channel
 from featuredsl.ccb.gate import MIN_EFFECTIVE_SAMPLE, GateConfig
 from featuredsl.ccb.scorer import CcbScorer
-from featuredsl.errors import DependencyError, FeatureError
+from featuredsl.errors import DependencyError, FeatureError, InputError
+from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from jobs import kafka
 from jobs.training.data import Dataset, read_topic
@@ -51,6 +52,7 @@ def train_service(once: bool, wait: float, home: Path | None, min_effective_samp
         settings.home / "training" / options["model"],
         GateConfig(min_effective_sample=min_effective_sample),
         inherit=options["arguments"] is None,
+        fingerprints=_fingerprints(settings),
     )
     bootstrap = settings.require("kafka")
     names = [topic(settings.prefix, name) for name in (RETRAIN_TRIGGERS, CCB_EXAMPLES)]
@@ -178,6 +180,15 @@ def open_registry(settings: Settings) -> ModelRegistry:
 def channel_root(settings: Settings) -> Path:
     """Where champions are published."""
     return settings.home / "champions"
+
+
+def _fingerprints(settings: Settings) -> dict[str, str]:
+    """Versions of the applied feature groups; none where nothing was applied."""
+    try:
+        groups = Registry.load(settings.registry).groups
+    except InputError:
+        return {}
+    return {name: group.version for name, group in sorted(groups.items())}
 
 
 def _is_good(directory: Path) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,16 @@ Report = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """What the trainer of one model works with. `inherit` takes the options of the champion where there is one."""
+    """What the trainer of one model works with.
+
+    `inherit` takes the options of the champion where there is one; `fingerprints` are those of the feature groups.
+    """
 
     train: TrainConfig
     folder: Path
     gate: GateConfig
     inherit: bool = True
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
 class Trainer:
@@ -65,7 +69,7 @@ class Trainer:
         serving = None if champion is None else CcbScorer.load(self._registry.directory(champion))
         staging = self._config.folder / "work"
         shutil.rmtree(staging, ignore_errors=True)
-        trained = train(self._examples(), self._train_config(serving), staging)
+        trained = train(self._examples(), self._train_config(serving), staging, self._config.fingerprints)
         scorer = CcbScorer.load(trained.directory)
         scorer.verify()
         tags = {"trigger_id": trigger.trigger_id, "reason": trigger.reason, "creator": "trainer"}

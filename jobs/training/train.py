@@ -55,8 +55,12 @@ class Trained:
     holdout: tuple[Example, ...]
 
 
-def train(dataset: data.Dataset, config: TrainConfig, directory: Path) -> Trained:
+def train(
+    dataset: data.Dataset, config: TrainConfig, directory: Path, fingerprints: Mapping[str, str] | None = None
+) -> Trained:
     """Train on `dataset` and write the artefact to `directory`, which appears only when it is complete.
+
+    `fingerprints` are those of the feature groups that the examples carry; they go into the lineage.
 
     Raises InputError when there is too little to learn from or the directory is in use, and FeatureError when the
     learner crashed or learnt nothing.
@@ -71,7 +75,7 @@ def train(dataset: data.Dataset, config: TrainConfig, directory: Path) -> Traine
     directory.parent.mkdir(parents=True, exist_ok=True)
     staging = Path(tempfile.mkdtemp(prefix=".training-", dir=directory.parent))
     try:
-        manifest = _train_into(staging, dataset, split, config)
+        manifest = _train_into(staging, dataset, (split, config), fingerprints or {})
         staging.chmod(0o755)
         if directory.exists():
             directory.rmdir()
@@ -81,7 +85,10 @@ def train(dataset: data.Dataset, config: TrainConfig, directory: Path) -> Traine
     return Trained(directory, replace(manifest, directory=directory), split.holdout)
 
 
-def _train_into(folder: Path, dataset: data.Dataset, split: data.Split, config: TrainConfig) -> artefact.Manifest:
+def _train_into(
+    folder: Path, dataset: data.Dataset, plan: tuple[data.Split, TrainConfig], fingerprints: Mapping[str, str]
+) -> artefact.Manifest:
+    split, config = plan
     pre = Preprocessor(vocabulary(split.training, config.min_count))
     text = folder / "examples.txt"
     write_text(text, split.training, pre)
@@ -92,6 +99,7 @@ def _train_into(folder: Path, dataset: data.Dataset, split: data.Split, config: 
         "data": _data_document(dataset, split),
         "schema": _feature_names(split.training),
         "preprocessor": pre.digest(),
+        "fingerprints": dict(fingerprints),
         "metrics": {"progressive_loss": learnt["progressive_loss"], **_label_metrics(split)},
     }
     golden = _golden_requests(split.holdout or split.training)
