@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,16 +122,6 @@ def _targets(job: BatchJob) -> list[Target]:
 
 def _target(job: BatchJob, plan: GroupPlan, version: str, redis: str) -> Target:
     return Target(plan, store_layout(plan, version), redis, job.copies)
-
-
-def totals(runs: Sequence[BatchRun]) -> dict[str, int]:
-    """Rows landed, rejected and entities written over several runs."""
-    batches = [batch for run in runs for batch in run.landed.values()]
-    return {
-        "landed": sum(batch.rows for batch in batches),
-        "rejected": sum(sum(batch.rejected.values()) for batch in batches),
-        "entities": sum(done.entities for run in runs for done in run.materialised),
-    }
 
 
 def _landed_json(batch: Batch) -> dict[str, Any]:

@@ -21,6 +21,7 @@ import jobs
 import schemas
 from featuredsl.errors import DependencyError
 from featuredsl.settings import Settings
+from jobs.wait import wait_until
 
 LOG_LAYOUT = "%d{yyyy-MM-dd'T'HH:mm:ss.SSSXXX}{UTC} %p %c{1}: %m%n%ex"
 JVM_OPTIONS = (
@@ -28,6 +29,7 @@ JVM_OPTIONS = (
     "-Duser.timezone=UTC"
 )
 """Short jobs: no second compiler, no collections while classes load."""
+EXECUTOR_TIMEOUT_S = 240.0
 SHIPPED = (featuredsl, schemas, jobs)
 SHIPPED_SUFFIXES = frozenset({".py", ".json", ".lua"})
 
@@ -127,9 +129,20 @@ def session(config: SparkConfig) -> Iterator[SparkSession]:
     try:
         if not config.master.startswith("local"):
             context.addPyFile(str(_package_zip(config.work)))
+            _await_executor(context, config)
         yield SparkSession(context)
     finally:
         context.stop()
+
+
+def _await_executor(context: SparkContext, config: SparkConfig) -> None:
+    """A job on a cluster without a free executor would wait for ever, without a word."""
+
+    def missing() -> str | None:
+        known: int = context._jsc.sc().getExecutorMemoryStatus().size()
+        return None if known > 1 else f"no Worker gave an executor; see the Master's page and {config.log_file}"
+
+    wait_until(missing, EXECUTOR_TIMEOUT_S, f"Spark on {config.master}")
 
 
 def _gateway(conf: SparkConf, config: SparkConfig) -> JavaGateway:
