@@ -16,9 +16,10 @@ from featuredsl.compilers.snapshot import snapshot
 from featuredsl.history import HistoryRequest, build
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
-from featuredsl.parity import equal
+from featuredsl.parity import LoggedRead, equal
 from featuredsl.sources import EventSource
 from jobs.spark.history import compute
+from jobs.spark.parity import offline_values
 from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
 from tests.conformance.cases import CASES, Case, Row, us
 from tests.conformance.test_snapshot import of_no_event
@@ -64,6 +65,16 @@ def test_snapshot(local_spark: SparkSession, case: Case) -> None:
         assert {name: mine[0][f"{case.group.name}__{name}"] for name in expected} == expected
     else:
         assert of_no_event(case.group, expected)
+
+
+def test_offline_side_of_parity(local_spark: SparkSession) -> None:
+    case = next(case for case in CASES if case.group.name == "tiers")
+    register_events(local_spark, case)
+    reads = [LoggedRead(us(seconds), "tiers", key, {}, {}) for key, seconds, _ in reversed(case.reads)]
+    found = offline_values(local_spark, {"tiers": case.group}, reads)
+    for values, (_, _, expected) in zip(found, reversed(case.reads), strict=True):
+        assert {name: values[name] for name in expected} == expected
+        assert set(values) == set(case.group.feature_names)
 
 
 def exposures(rng: random.Random, count: int) -> list[Row]:
