@@ -25,6 +25,7 @@ from jobs.wait import wait_until
 from localstack.process import ProcessRecord
 from localstack.service import get_json
 from localstack.stack import PARTS, down, up
+from localstack.state import StackState
 from schemas import topics
 from serving.server import endpoint_file
 
@@ -68,15 +69,12 @@ class Service:
 
 def start_stack(run: DemoRun, cleanup: ExitStack) -> Stage:
     """Start Kafka, Redis, Flink and Spark; those that run already are used and left running."""
-    mine = [name for name in PARTS if not _runs(run, name)]
+    state = StackState.read(run.stack.home)
+    mine = [name for name in PARTS if not state.healthy(name)]
     if not run.options.keep:
         cleanup.callback(down, run.stack, mine)
     up(run.stack, list(PARTS), lambda line: run.console.print(f"  {line}", highlight=False))
     return Stage("local stack", None, len(PARTS), None, run.shown(run.stack.logs))
-
-
-def _runs(run: DemoRun, name: str) -> bool:
-    return bool(getattr(Settings.load(home=run.stack.home), name))
 
 
 def define(run: DemoRun, settings: Settings) -> Stage:
