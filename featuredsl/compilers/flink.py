@@ -1,6 +1,7 @@
 """Plans to Flink SQL: one aggregation per (group, source, hop) into the ring, one per source into the hash.
 
-No watermark is needed to publish; it only tells what is too late. Text only: no engine is imported.
+No watermark is needed to publish. An event that is too late for every window changes no answer: its tile is
+older than the one in its slot, and the sink's guard refuses it. Text only: no engine is imported.
 """
 
 from __future__ import annotations
@@ -13,19 +14,18 @@ from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature
 from featuredsl.sources import EventSource
-from featuredsl.tiles import TileTier, longest_reach_us, stream_lookups, tile_tiers
+from featuredsl.tiles import TileTier, stream_lookups, tile_tiers
 from featuredsl.windows import TIERS
 
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """Where a feature job reads and writes. `watermark_delay_ms` bounds the disorder that is expected."""
+    """Where a feature job reads and writes."""
 
     kafka: str
     redis: str
     prefix: str
     group_id: str
-    watermark_delay_ms: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,6 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         keyed = [t.plan for t in targets if source in t.plan.sources]
         ddl.append(_dead_letter_table(source, config))
         inserts.append(_dead_letters(source, keyed, config))
-        ddl.append(_late_table(source, config))
-        inserts.append(_late_events(source, keyed))
     for target in targets:
         made = _group(target, config)
         ddl += [table for table, _ in made]
@@ -95,8 +93,6 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
         "`_sha256` STRING",
         "`_partition` INT METADATA FROM 'partition' VIRTUAL",
         "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
-        "`_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3)",
-        f"WATERMARK FOR `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000 - {config.watermark_delay_ms}, 3)",
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
@@ -160,33 +156,8 @@ def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: Strea
     )
 
 
-def _late_table(source: EventSource, config: StreamConfig) -> str:
-    columns = ("`topic` STRING", "`partition` INT", "`offset` BIGINT", "`ts` BIGINT", "`event` STRING")
-    return _kafka_sink(f"{source.name}__late", f"{source.topic}.late", columns, config)
-
-
-def _lateness_us(plans: Iterable[GroupPlan]) -> int:
-    return max((longest_reach_us(plan) for plan in plans), default=0)
-
-
-def _is_late(plans: Iterable[GroupPlan]) -> str:
-    """Behind the watermark by more than the longest window and a hop: no query can see it any more."""
-    seconds = _lateness_us(plans) // 1_000_000
-    watermark = "CURRENT_WATERMARK(`_rt`)"
-    return f"({watermark} IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -{seconds}, {watermark}))"
-
-
-def _late_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
-    return (
-        f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
-        f"SELECT {FLINK.text(source.topic)}, `_partition`, `_offset`, `_ts` / 1000, `_raw`\n"
-        f"FROM {FLINK.ident(source.name)}\n"
-        f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND {_is_late(plans)}"
-    )
-
-
 def _usable(plan: GroupPlan) -> str:
-    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)}) AND NOT {_is_late([plan])}"
+    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)})"
 
 
 def _key(plan: GroupPlan) -> str:

@@ -16,8 +16,7 @@ KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "groups")
 
 
 def statements(config: Mapping[str, Any]) -> list[str]:
-    """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder), groups (names) and,
-    optionally, watermark_delay_ms."""
+    """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder) and groups (names)."""
     registry = Registry.load(Path(config["registry"]))
     targets = [GroupTarget(registry.group(name), registry.layout(name)) for name in config["groups"]]
     return compile_statements(targets, stream_config(config))
@@ -30,7 +29,6 @@ def stream_config(config: Mapping[str, Any]) -> StreamConfig:
         redis=config["redis"],
         prefix=config["prefix"],
         group_id=config["group_id"],
-        watermark_delay_ms=config.get("watermark_delay_ms", 10_000),
     )
 
 

@@ -29,8 +29,7 @@ def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -
     layouts = [registry.layout(plan.name) for plan in plans]
     sources = {source.name: source for plan in plans for source in plan.sources}
     topics = [settings.prefix + source.topic for source in sources.values()]
-    extra = [f"{topic}.{kind}" for topic in topics for kind in ("dlq", "late")]
-    ensure_topics(settings.require("kafka"), [*topics, *extra])
+    ensure_topics(settings.require("kafka"), [*topics, *(f"{topic}.dlq" for topic in topics)])
     group_id = "-".join(["features", *(f"{layout.group}@{layout.version}" for layout in layouts)])
     config = {
         "name": "features-" + "-".join(plan.name for plan in plans),

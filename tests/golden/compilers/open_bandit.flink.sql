@@ -18,9 +18,7 @@ CREATE TABLE `exposures` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
-  `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3),
-  WATERMARK FOR `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000 - 10000, 3)
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.exposures',
@@ -51,9 +49,7 @@ CREATE TABLE `clicks` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
-  `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3),
-  WATERMARK FOR `_rt` AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000 - 10000, 3)
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.clicks',
@@ -84,19 +80,6 @@ CREATE TABLE `exposures__dlq` (
   'format' = 'json'
 );
 
-CREATE TABLE `exposures__late` (
-  `topic` STRING,
-  `partition` INT,
-  `offset` BIGINT,
-  `ts` BIGINT,
-  `event` STRING
-) WITH (
-  'connector' = 'kafka',
-  'topic' = 'p.exposures.late',
-  'properties.bootstrap.servers' = 'kafka:1',
-  'format' = 'json'
-);
-
 CREATE TABLE `clicks__dlq` (
   `topic` STRING,
   `partition` INT,
@@ -109,19 +92,6 @@ CREATE TABLE `clicks__dlq` (
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.clicks.dlq',
-  'properties.bootstrap.servers' = 'kafka:1',
-  'format' = 'json'
-);
-
-CREATE TABLE `clicks__late` (
-  `topic` STRING,
-  `partition` INT,
-  `offset` BIGINT,
-  `ts` BIGINT,
-  `event` STRING
-) WITH (
-  'connector' = 'kafka',
-  'topic' = 'p.clicks.late',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
 );
@@ -330,21 +300,11 @@ SELECT 'p.exposures', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`,
 FROM `exposures`
 WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`segment` IS NULL) OR (`item_id` IS NULL)));
 
-INSERT INTO `exposures__late`
-SELECT 'exposures', `_partition`, `_offset`, `_ts` / 1000, `_raw`
-FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)));
-
 INSERT INTO `clicks__dlq`
 SELECT 'p.clicks', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
   COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
 FROM `clicks`
 WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`segment` IS NULL) OR (`item_id` IS NULL)));
-
-INSERT INTO `clicks__late`
-SELECT 'clicks', `_partition`, `_offset`, `_ts` / 1000, `_raw`
-FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)));
 
 INSERT INTO `segment__exposures__5m`
 SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
@@ -352,7 +312,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `segment__exposures__1h`
@@ -363,7 +323,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   SUM(`affinity`) AS `c1`,
   SUM(CASE WHEN (`affinity` IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END) AS `c2`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `segment__clicks__5m`
@@ -372,7 +332,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `segment__clicks__1h`
@@ -381,14 +341,14 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `segment__exposures__latest`
 SELECT fdsl_key(`segment`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `event_id`, `slot_id`, `segment`, `item_id`, `policy`, `position`, `affinity`)) AS `f0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`);
 
 INSERT INTO `item__exposures__5m`
@@ -397,7 +357,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `item__exposures__1h`
@@ -406,7 +366,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `item__clicks__5m`
@@ -415,7 +375,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `item__clicks__1h`
@@ -424,12 +384,12 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `item__exposures__latest`
 SELECT fdsl_key(`item_id`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `event_id`, `slot_id`, `segment`, `item_id`, `policy`, `position`, `affinity`)) AS `f0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL) AND NOT (CURRENT_WATERMARK(`_rt`) IS NOT NULL AND `_rt` < TIMESTAMPADD(SECOND, -604800, CURRENT_WATERMARK(`_rt`)))
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`);
