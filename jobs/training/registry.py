@@ -61,7 +61,8 @@ class ModelRegistry:
             self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
             self._client.search_registered_models(max_results=1)
         except Exception as error:
-            msg = f"the model registry {uri} cannot be opened: {error}; see `featuredsl models pin-last-good --help`"
+            reason = str(error).splitlines()[0][:200]
+            msg = f"the model registry {uri} cannot be opened: {reason}; see `featuredsl models pin-last-good --help`"
             raise DependencyError(msg) from error
 
     def register(self, directory: Path, tags: Mapping[str, str]) -> Version:

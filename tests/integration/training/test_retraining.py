@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,13 +35,25 @@ CONFIG = TrainConfig(MODEL, "-q CA --softmax --lambda 5 --epsilon 0.3", holdout=
 
 
 @pytest.fixture
-def settings(stack: TestStack) -> Settings:
+def settings(stack: TestStack, empty_database: Path) -> Settings:
     needed = stack.need("kafka")
-    return replace(needed, home=needed.home / needed.prefix)
+    home = needed.home / needed.prefix
+    home.mkdir()
+    shutil.copyfile(empty_database, home / "mlflow.db")
+    return replace(needed, home=home, mlflow=f"sqlite:///{home / 'mlflow.db'}")
+
+
+@pytest.fixture(scope="module")
+def empty_database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated MLflow database: making one takes seconds, copying it does not."""
+    folder = tmp_path_factory.mktemp("mlflow")
+    ModelRegistry(f"sqlite:///{folder / 'mlflow.db'}", folder, folder)
+    return folder / "mlflow.db"
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> ModelRegistry:
+def registry(tmp_path: Path, empty_database: Path) -> ModelRegistry:
+    shutil.copyfile(empty_database, tmp_path / "mlflow.db")
     return ModelRegistry(f"sqlite:///{tmp_path / 'mlflow.db'}", tmp_path / "mlruns", tmp_path / "champions")
 
 
@@ -163,9 +176,9 @@ def test_a_failed_training_is_reported_and_promotes_nothing(registry: ModelRegis
     assert registry.models() == []
 
 
-def test_an_unreachable_registry_says_what_to_do(tmp_path: Path) -> None:
+def test_an_unreachable_registry_says_what_to_do(registry: ModelRegistry, tmp_path: Path) -> None:
     (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
     with pytest.raises(DependencyError, match="pin-last-good"):
         ModelRegistry(f"sqlite:///{tmp_path / 'broken.db'}", tmp_path, tmp_path)
     with pytest.raises(InputError, match="no version '7'"):
-        ModelRegistry(f"sqlite:///{tmp_path / 'm.db'}", tmp_path, tmp_path).version(MODEL, "7")
+        registry.version(MODEL, "7")
