@@ -46,10 +46,13 @@ class Freshness:
         self._reader = FeatureReader(store, Registry.load(settings.registry))
 
     def has(self, decision: Decision) -> bool:
-        """True when the newest exposure of the decision's segment is at least as new."""
+        """True when the newest exposure of the decision's segment is at least as new.
+
+        Asked of the latest value, not of a window: in quiet hours the tiles of an older decision may be gone.
+        """
         ts_us = decision.ts_us // 1000 * 1000
         (row,) = self._reader.get([("segment", (decision.segment,))], ts_us + 1000)
-        return (row["views_1h"].event_time_us or 0) >= ts_us
+        return (row["last_item"].event_time_us or 0) >= ts_us
 
 
 def busiest(timeline: Timeline, before_us: int) -> list[tuple[str, tuple[str, ...]]]:
