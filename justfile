@@ -13,16 +13,20 @@ setup:
 demo *args: setup
     @featuredsl demo {{ args }}
 
-# All checks and all tests
+# All checks and all tests; the demo, which `./run demo` runs, has a recipe of its own
 test: setup lint types arch java
-    @pytest tests
+    @pytest tests --ignore tests/demo
+
+# The demo as a test: to its end, and interrupted
+test-demo: setup
+    @pytest tests/demo
 
 # What CI runs
 ci: test
 
 # Tests without services: unit, property, golden, conformance
 unit *args: setup
-    @pytest tests --ignore tests/integration {{ args }}
+    @pytest tests --ignore tests/integration --ignore tests/demo {{ args }}
 
 # Tests against real Kafka, Redis, Flink and Spark
 integration *args: setup
