@@ -85,7 +85,8 @@ def test_bad_records_are_dead_letters_and_neighbours_are_counted(running: Runnin
         mixed += [wire(good[2 * number]), payload, heartbeat, wire(good[2 * number + 1])]
     running.send([*mixed, *(wire(event) for event in good[2 * len(bad) :])])
     running.job.wait_running(WAIT_S)
-    assert running.caught_up() == recount(running.sent)
+    expected = recount(running.sent)
+    assert until(lambda: running.caught_up() == expected, WAIT_S, "every tile as counted")
 
     def found() -> dict[tuple[int, int], dict[str, Any]]:
         """Dead letters by place: written at least once, so one may be there twice after a restart."""
