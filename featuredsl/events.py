@@ -132,7 +132,8 @@ def _time_us(source: EventSource, text: str) -> str:
 def _within(source: EventSource, us: str) -> str:
     if source.time_range is None:
         return us
-    low, high = (parse_time(f"{year}-01-01T00:00:00Z") for year in source.time_range)
+    first, last = source.time_range
+    low, high = parse_time(f"{first}-01-01T00:00:00Z"), parse_time(f"{int(last) + 1}-01-01T00:00:00Z")
     return f"CASE WHEN ({us}) BETWEEN {low} AND {high - 1} THEN ({us}) END"
 
 
