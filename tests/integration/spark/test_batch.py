@@ -124,7 +124,10 @@ def ran(stack: TestStack) -> Run:
     """One batch application: as of T1 twice, then as of T2 and T3 after more events."""
     settings = stack.need("kafka", "redis", "spark")
     ensure_topics(settings.require("kafka"), [f"{settings.prefix}events"])
-    apply(settings.registry, DEFINITIONS, store_suffix=settings.prefix)
+    versions = apply(settings.registry, DEFINITIONS, store_suffix=settings.prefix)
+    with OnlineStore(settings.require("redis")) as store:
+        for group, version in versions.items():
+            store.set_current(group, version)
     events = events_of(random.Random(3))
     late = [{"u": LATE[0], "m": LATE[1], "x": 1, "f": 1.0, "s": "l", "ts": (T1 - 3 * HOUR) // 1000}]
     run = Run(settings, Registry.load(settings.registry), events, late, [], {})
