@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -20,6 +21,11 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetS
 from featuredsl.errors import DependencyError, InputError
 
 PARTITIONS = 2
+_COORDINATOR_MOVES = (
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+)
 ADMIN_TIMEOUT_S = 15.0
 POLL_S = 0.2
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -111,12 +117,24 @@ def committed_offsets(bootstrap: str, group: str, topics: Iterable[str]) -> dict
     partitions = partitions_of(bootstrap, topics)
     reader = Consumer(_consumer_options(bootstrap, group))
     try:
-        found = reader.committed(partitions, timeout=ADMIN_TIMEOUT_S)
+        found = _committed(reader, partitions)
         return {(p.topic, p.partition): max(p.offset, -1) for p in found}
     except KafkaException as error:
         raise _unreachable(bootstrap, error) from error
     finally:
         reader.close()
+
+
+def _committed(reader: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Committed offsets; a coordinator that is only just being chosen is asked again."""
+    deadline = time.monotonic() + ADMIN_TIMEOUT_S
+    while True:
+        try:
+            return list(reader.committed(partitions, timeout=ADMIN_TIMEOUT_S))
+        except KafkaException as error:
+            if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
+                raise
+            time.sleep(POLL_S)
 
 
 def read_all(
