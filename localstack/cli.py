@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,8 @@ def _only(help_text: str) -> Callable[[Any], Any]:
 @click.command()
 @_home
 @_only("Start only these parts")
-def up(home: Path | None, only: str | None) -> None:
+@click.option("--quick", is_flag=True, help="JVMs compile less: ready for short work sooner, slower under long load.")
+def up(home: Path | None, only: str | None, quick: bool) -> None:
     """Start the local stack on free ports of 127.0.0.1 and wait until it is ready.
 
     Parts that run already stay as they are.
@@ -43,9 +44,10 @@ def up(home: Path | None, only: str | None) -> None:
     """
     names = part_names(only)
     console = Console(stderr=True)
+    layout = replace(_layout(home), quick=quick)
     begin = time.monotonic()
     with console.status("starting " + ", ".join(names)):
-        state = start_stack(_layout(home), names, lambda line: console.print(f"  {line}", highlight=False))
+        state = start_stack(layout, names, lambda line: console.print(f"  {line}", highlight=False))
     console.print(f"ready after {time.monotonic() - begin:.0f} s; logs in {state.home / 'logs'}", highlight=False)
     for name, url in sorted(state.web.items()):
         console.print(f"  {name} web page: {url}", highlight=False)

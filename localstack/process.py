@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import secrets
 import signal
 import socket
@@ -11,11 +12,15 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
+
+from featuredsl.errors import DependencyError
 
 TAG = "FEATUREDSL_STACK_TAG"
 GRACE_S = 12.0
 POLL_S = 0.05
+_PORTS = range(20_000, 32_000)
 _PROC = Path("/proc")
 _DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 
@@ -41,15 +46,24 @@ class ProcessRecord:
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct TCP ports of 127.0.0.1 that nobody listens on now."""
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_STREAM) for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Distinct TCP ports of 127.0.0.1 that nobody uses now.
+
+    They lie below the ports that the kernel gives to outgoing connections: one of those could take a port
+    between this look and the start of the service.
+    """
+    candidates = random.sample(_PORTS, len(_PORTS))
+    free = list(islice((port for port in candidates if _is_free(port)), count))
+    if len(free) < count:
+        msg = f"no {count} free TCP ports between {_PORTS.start} and {_PORTS.stop}"
+        raise DependencyError(msg)
+    return free
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe, suppress(OSError):
+        probe.bind(("127.0.0.1", port))
+        return True
+    return False
 
 
 def spawn(name: str, command: Iterable[str], env: Mapping[str, str], log: Path) -> ProcessRecord:

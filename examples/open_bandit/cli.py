@@ -34,7 +34,7 @@ def demo(data: Path, keep: bool, concurrency: int) -> None:
 
     Example: featuredsl demo
     """
-    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH)
+    console = Console(width=None if sys.stdout.isatty() else PLAIN_WIDTH, log_path=False)
     run = new_run(DemoOptions(data, keep, concurrency), console)
     report = run_demo(run)
     if not report.ok:

@@ -30,7 +30,7 @@ def run_demo(run: DemoRun) -> Report:
         loop = _set_up(run, report, cleanup)
         _replay_week(loop, report)
         _verify(loop, report)
-        run.console.print("ending what was started …" if not run.options.keep else "everything is left running")
+        run.console.log("ending what was started …" if not run.options.keep else "everything is left running")
     render(report, run.console, time.monotonic() - begin)
     return report
 
@@ -38,17 +38,17 @@ def run_demo(run: DemoRun) -> Report:
 def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
     console, add = run.console, report.stages.append
     console.rule(f"run {run.run_id}")
-    console.print("starting Kafka, Redis, Flink and Spark …")
+    console.log("starting Kafka, Redis, Flink and Spark …")
     add(setting_up.start_stack(run, cleanup))
     settings = run.settings()
     add(setting_up.define(run, settings))
-    console.print("submitting the feature, join and drift jobs …")
+    console.log("submitting the feature, join and drift jobs …")
     jobs, stage = setting_up.submit_jobs(run, settings, cleanup)
     add(stage)
     sender = Sender(settings.kafka, settings.prefix, TOPICS)
     cleanup.callback(sender.close)
     send_catalog(run.timeline, sender)
-    console.print("starting the scoring service and the alert consumer …")
+    console.log("starting the scoring service and the alert consumer …")
     background = _background(run, settings, cleanup)
     service, stage = setting_up.start_service(settings, background)
     add(stage)
@@ -95,13 +95,11 @@ def _replay_week(loop: Loop, report: Report) -> None:
                 loop.advance(timeline.at_hour(hour), bar)
                 bar.say(f"pause at hour {hour:g}")
                 loop.pause(timeline.at_hour(hour), batch)
-                console.print(
-                    f"  hour {hour:g}: jobs caught up, features published, {loop.pauses.values:,} values read"
-                )
+                console.log(f"  hour {hour:g}: jobs caught up, features published, {loop.pauses.values:,} values read")
                 if hour == TRAIN_AT_HOUR:
                     bar.say("training the first champion")
                     report.stages.append(learning.first_champion(loop))
-                    console.print(f"[bold]{loop.run.plan.shift.describe()}[/]")
+                    console.log(f"[bold]{loop.run.plan.shift.describe()}[/]")
                 loop.show_alerts()
             bar.say("replay to the end")
             loop.advance(timeline.closing_us, bar)
@@ -110,6 +108,7 @@ def _replay_week(loop: Loop, report: Report) -> None:
             loop.show_alerts()
     finally:
         batch.stop()
+    console.log("training the second champion")
     report.stages.append(learning.second_champion(loop))
 
 
@@ -124,7 +123,7 @@ def _verify(loop: Loop, report: Report) -> None:
         verify.history,
         verify.parity,
     ):
-        loop.run.console.print(f"checking: {stage.__name__} …")
+        loop.run.console.log(f"checking: {stage.__name__} …")
         report.stages.append(stage(loop))
 
 

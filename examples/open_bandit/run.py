@@ -19,7 +19,7 @@ MODEL = "open_bandit"
 DEFINITIONS = Path(__file__).with_name("definitions.py")
 TRAIN_AT_HOUR = 120.0
 BASELINE_HOURS = (0.0, 96.0)
-PAUSE_HOURS = (36.0, 60.0, 84.0, 108.0, TRAIN_AT_HOUR, 144.0)
+PAUSE_HOURS = (48.0, 84.0, TRAIN_AT_HOUR, 144.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,6 @@ def new_run(options: DemoOptions, console: Console) -> DemoRun:
     plan = ReplayPlan()
     timeline = build_timeline(load_dataset(options.data), plan, time.time_ns() // 1000)
     run_id = f"{datetime.now(UTC):%m%dT%H%M%S}-{secrets.token_hex(2)}"
-    run = DemoRun(run_id, options, Layout(base.home, base.jars), base, plan, timeline, console)
+    run = DemoRun(run_id, options, Layout(base.home, base.jars, quick=True), base, plan, timeline, console)
     (run.home / "logs").mkdir(parents=True)
     return run

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,7 @@ def start_stack(run: DemoRun, cleanup: ExitStack) -> Stage:
     mine = [name for name in PARTS if not state.healthy(name)]
     if not run.options.keep:
         cleanup.callback(down, run.stack, mine)
-    up(run.stack, list(PARTS), lambda line: run.console.print(f"  {line}", highlight=False))
+    up(run.stack, list(PARTS), lambda line: run.console.log(f"  {line}", highlight=False))
     return Stage("local stack", None, len(PARTS), None, run.shown(run.stack.logs))
 
 
@@ -99,17 +100,14 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
         lambda: start_join(settings, {}),
         lambda: start_drift(settings, _drift_options(first, last)),
     ]
-    handles: list[JobHandle] = []
-
-    def started(start: Callable[[], JobHandle]) -> JobHandle:
-        handle = start()
-        if not run.options.keep:
-            cleanup.callback(handle.cancel)
-        handles.append(handle)
-        return handle
-
-    jobs = Jobs(*(started(start) for start in starts))
-    return jobs, Stage("Flink jobs", len(starts), len(handles), None, settings.flink)
+    with ThreadPoolExecutor(len(starts)) as pool:
+        futures = [pool.submit(start) for start in starts]
+    if not run.options.keep:
+        for future in futures:
+            if future.exception() is None:
+                cleanup.callback(future.result().cancel)
+    jobs = Jobs(*(future.result() for future in futures))
+    return jobs, Stage("Flink jobs", len(starts), len(jobs.all()), None, settings.flink)
 
 
 def _drift_options(from_us: int, to_us: int) -> dict[str, object]:

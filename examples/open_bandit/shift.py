@@ -26,8 +26,8 @@ class ShiftPlan:
     user_share: float = 0.8
     affinity_mean: float = 4.0
     affinity_sd: float = 0.5
-    feature: str = "item_feature_3"
-    category: str = "5c1e29f9"
+    feature: str = "item_feature_2"
+    category: str = "67503f4a"
     click_probability: float = 0.8
     seed: int = 2026
 

@@ -153,8 +153,9 @@ class ProgressBar:
         self._progress.update(self._task, completed=done)
 
     def say(self, text: str) -> None:
-        """What happens now."""
+        """What happens now: beside the bar, and as a line with the time of day."""
         self._progress.update(self._task, description=text)
+        self._progress.console.log(text, highlight=False)
 
 
 @contextmanager
