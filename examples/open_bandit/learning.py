@@ -106,7 +106,7 @@ def _checks(
 def _train(loop: Loop, reason: str) -> dict[str, Any]:
     """Run the trainer until it has answered the newest trigger; its report."""
     asked = ["run", "train", "--model", MODEL, "--vw", LEARNER, "--once", "--wait", f"{TRIGGER_WAIT_S:g}"]
-    _, output = run_text(f"train-{reason.lower()}", asked, loop.settings)
+    output = run_text(f"train-{reason.lower()}", asked, loop.settings)
     report: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return report
 

@@ -22,7 +22,7 @@ from serving.proto.featuredsl.v1 import scoring_pb2_grpc
 
 PROBE_INTERVAL_S = 0.1
 GRPC_TIMEOUT_S = 10.0
-TOLERANCE = 1e-6
+TOLERANCE = 1e-12
 
 
 def same_over_grpc(address: str, answer: dict[str, Any], request: dict[str, Any]) -> bool:

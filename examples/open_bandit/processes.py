@@ -68,19 +68,7 @@ class Conversation:
     @classmethod
     def start(cls, name: str, arguments: Sequence[str], settings: Settings) -> Conversation:
         """Start `featuredsl <arguments>`; its standard error goes to a log file."""
-        log = settings.logs / f"{name}.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as errors:
-            process = Popen(
-                command(*arguments),
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=errors,
-                text=True,
-                env=service_env(environment(settings)),
-                start_new_session=True,
-            )
-        return cls(name, log, process)
+        return cls(name, *_start(name, arguments, settings, PIPE))
 
     def ask(self, line: str) -> None:
         """Send one line. Raises DependencyError when the command has ended."""
@@ -114,40 +102,66 @@ class Conversation:
         return DependencyError(f"{self.name} ended with {self.process.poll()}; log: {self.log}")
 
 
-def run_json(name: str, arguments: Sequence[str], settings: Settings) -> tuple[int, dict[str, Any]]:
-    """Run a command to its end; its exit code (0 or 1) and the JSON that it printed."""
-    code, output = run_text(name, arguments, settings)
-    if not output.strip():
-        msg = f"`featuredsl {' '.join(arguments)}` printed nothing; log: {settings.logs / name}.log"
-        raise DependencyError(msg)
-    value: dict[str, Any] = json.loads(output)
-    return code, value
+@dataclass(slots=True)
+class Command:
+    """A command that runs to its end beside the demo; its standard error goes to a log file."""
+
+    text: str
+    log: Path
+    process: Popen[str]
+
+    @classmethod
+    def start(cls, name: str, arguments: Sequence[str], settings: Settings) -> Command:
+        """Start `featuredsl <arguments>`."""
+        return cls(f"featuredsl {' '.join(arguments)}", *_start(name, arguments, settings, DEVNULL))
+
+    def result(self) -> str:
+        """Wait for the end; the output. Raises DependencyError unless the exit code is 0 or 1."""
+        output, _ = self.process.communicate()
+        if self.process.returncode not in (0, 1):
+            msg = f"`{self.text}` ended with {self.process.returncode}; log: {self.log}"
+            raise DependencyError(msg)
+        return output
+
+    def json(self) -> dict[str, Any]:
+        """Wait for the end; the JSON that it printed."""
+        output = self.result()
+        if not output.strip():
+            msg = f"`{self.text}` printed nothing; log: {self.log}"
+            raise DependencyError(msg)
+        value: dict[str, Any] = json.loads(output)
+        return value
+
+    def stop(self) -> None:
+        """End it if it still runs."""
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
 
 
-def run_text(name: str, arguments: Sequence[str], settings: Settings) -> tuple[int, str]:
-    """Run a command to its end; its exit code and output. Raises DependencyError unless the code is 0 or 1."""
+def run_text(name: str, arguments: Sequence[str], settings: Settings) -> str:
+    """Run a command to its end; its output. Raises DependencyError unless the exit code is 0 or 1."""
+    running = Command.start(name, arguments, settings)
+    try:
+        return running.result()
+    finally:
+        running.stop()
+
+
+def _start(name: str, arguments: Sequence[str], settings: Settings, stdin: int) -> tuple[Path, Popen[str]]:
     log = settings.logs / f"{name}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as errors:
         process = Popen(
             command(*arguments),
-            stdin=DEVNULL,
+            stdin=stdin,
             stdout=PIPE,
             stderr=errors,
             text=True,
             env=service_env(environment(settings)),
             start_new_session=True,
         )
-        try:
-            output, _ = process.communicate()
-        except BaseException:
-            process.kill()
-            process.wait()
-            raise
-    if process.returncode not in (0, 1):
-        msg = f"`featuredsl {' '.join(arguments)}` ended with {process.returncode}; log: {log}"
-        raise DependencyError(msg)
-    return process.returncode, output
+    return log, process
 
 
 def toml(values: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 from examples.open_bandit import topics_read
-from examples.open_bandit.processes import run_json, run_text
+from examples.open_bandit.processes import Command, run_text
 from examples.open_bandit.report import Check, Stage
 from examples.open_bandit.run import DEFINITIONS
 from examples.open_bandit.week import Loop
@@ -129,10 +129,14 @@ def history(loop: Loop) -> Stage:
     return Stage("history (point in time)", len(picked), rows, None, loop.run.shown(out), (check,))
 
 
-def parity(loop: Loop) -> Stage:
+def start_parity(loop: Loop) -> Command:
+    """Have Spark recompute the logged online reads; `parity` waits for it."""
+    return Command.start("parity", ["parity", "--reads", str(loop.reads.path), "--json"], loop.settings)
+
+
+def parity(loop: Loop, compared: Command) -> Stage:
     """Online reads against Spark, for the same keys and times."""
-    path = loop.reads.path
-    _, report = run_json("parity", ["parity", "--reads", str(path), "--json"], loop.settings)
+    path, report = loop.reads.path, compared.json()
     values, trivial = report["values"], report["values"] - report["non_trivial"]
     wrong = {name: report[name] for name in ("mismatch", "missing", "extra")}
     pauses = len(loop.pauses.times)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.errors import InputError
+from jobs.flink.kafka_source import source_options
 from monitors.buckets import label_sql
 from schemas.topics import DRIFT_EVENTS, PREDICTIONS, RETRAIN_TRIGGERS, dead_letter, topic
 
@@ -102,16 +103,8 @@ def _ahead(config: StreamConfig) -> str:
 
 def _source(config: StreamConfig) -> str:
     """The prediction log. A record too far ahead of the broker's clock does not move event time."""
-    options = {
-        "connector": "kafka",
-        "topic": topic(config.prefix, PREDICTIONS),
-        "properties.bootstrap.servers": config.kafka,
-        "properties.group.id": config.group_id,
-        "properties.isolation.level": "read_committed",
-        "scan.startup.mode": "earliest-offset",
-        "format": "featuredsl-json",
-        "featuredsl-json.required": "request_id;model;features",
-    }
+    source = topic(config.prefix, PREDICTIONS)
+    options = source_options(config.kafka, config.group_id, source, ("request_id", "model", "features"))
     return (
         f"CREATE TEMPORARY TABLE `{PREDICTIONS}_in` (\n"
         "  request_id STRING, model STRING, model_version STRING, features STRING, prediction STRING,\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 from jobs.flink.join_config import StreamJoinConfig
 from jobs.flink.join_sinks import sinks, sql_options, sql_text
+from jobs.flink.kafka_source import source_options
 from schemas.topics import ACTIVATIONS, AUCTIONS, CATALOG, CLICKS, IMPRESSIONS, topic
 
 NEVER_LATE_MS = 3_155_760_000_000
@@ -74,16 +75,7 @@ def _source(name: str, config: StreamJoinConfig) -> str:
         columns.append("`value` DOUBLE")
     if name == CATALOG:
         columns.append("`features` STRING")
-    options = {
-        "connector": "kafka",
-        "topic": topic(config.prefix, name),
-        "properties.bootstrap.servers": config.kafka,
-        "properties.group.id": config.group_id,
-        "properties.isolation.level": "read_committed",
-        "scan.startup.mode": "earliest-offset",
-        "format": "featuredsl-json",
-        "featuredsl-json.required": ";".join(_COLUMNS[name]),
-    }
+    options = source_options(config.kafka, config.group_id, topic(config.prefix, name), _COLUMNS[name])
     return (
         f"CREATE TEMPORARY TABLE `{name}_in` (\n  {', '.join(columns)},\n"
         "  `_raw` STRING, `_reject` STRING, `_detail` STRING, `_payload` STRING, `_sha256` STRING,\n"

@@ -11,7 +11,7 @@ from typing import Any
 from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.table import StreamTableEnvironment
 
-CHECKPOINT_INTERVAL_MS = 3_000
+CHECKPOINT_INTERVAL_MS = 10_000
 RESTART_ATTEMPTS = 5
 RESTART_DELAY_MS = 2_000
 
@@ -27,7 +27,7 @@ def load_config(argv: Sequence[str]) -> dict[str, Any]:
 def options(config: Mapping[str, Any]) -> dict[str, str]:
     """Flink's options for a job.
 
-    `config` may name parallelism (1), checkpoint_interval_ms (3000), idle_timeout_ms (0: event time of a quiet
+    `config` may name parallelism (1), checkpoint_interval_ms (10000), idle_timeout_ms (0: event time of a quiet
     partition stands still, right where heartbeats are sent), mini_batch_ms (50; 0 turns it off), state_ttl_ms (0:
     keep for ever), python_bundle_ms (50) and execution_mode (process).
     """

@@ -16,6 +16,8 @@ CREATE TEMPORARY TABLE `predictions_in` (
   'properties.bootstrap.servers' = '127.0.0.1:9092',
   'properties.group.id' = 'demo.drift',
   'properties.isolation.level' = 'read_committed',
+  'properties.fetch.min.bytes' = '65536',
+  'properties.fetch.max.wait.ms' = '200',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'featuredsl-json',
   'featuredsl-json.required' = 'request_id;model;features'

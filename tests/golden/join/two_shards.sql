@@ -21,6 +21,8 @@ CREATE TEMPORARY TABLE `impressions_in` (
   'properties.bootstrap.servers' = 'kafka:1',
   'properties.group.id' = 'p.join',
   'properties.isolation.level' = 'read_committed',
+  'properties.fetch.min.bytes' = '65536',
+  'properties.fetch.max.wait.ms' = '200',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'featuredsl-json',
   'featuredsl-json.required' = 'event_id'
@@ -52,6 +54,8 @@ CREATE TEMPORARY TABLE `clicks_in` (
   'properties.bootstrap.servers' = 'kafka:1',
   'properties.group.id' = 'p.join',
   'properties.isolation.level' = 'read_committed',
+  'properties.fetch.min.bytes' = '65536',
+  'properties.fetch.max.wait.ms' = '200',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'featuredsl-json',
   'featuredsl-json.required' = 'event_id;slot_id'
@@ -85,6 +89,8 @@ CREATE TEMPORARY TABLE `catalog_in` (
   'properties.bootstrap.servers' = 'kafka:1',
   'properties.group.id' = 'p.join',
   'properties.isolation.level' = 'read_committed',
+  'properties.fetch.min.bytes' = '65536',
+  'properties.fetch.max.wait.ms' = '200',
   'scan.startup.mode' = 'earliest-offset',
   'format' = 'featuredsl-json',
   'featuredsl-json.required' = 'action_id'

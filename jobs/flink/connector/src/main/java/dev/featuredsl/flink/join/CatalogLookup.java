@@ -26,8 +26,8 @@ public final class CatalogLookup extends ProcessTableFunction<Row> {
 
     public void eval(
             Context context,
-            @StateHint(name = "items") MapView<String, Versions> items,
-            @StateHint(name = "pending") MapView<String, PendingDecision> pending,
+            @StateHint(name = "items", ttl = "0 ms") MapView<String, Versions> items,
+            @StateHint(name = "pending", ttl = "0 ms") MapView<String, PendingDecision> pending,
             @ArgumentHint(name = "input", value = {ArgumentTrait.SET_SEMANTIC_TABLE, ArgumentTrait.REQUIRE_ON_TIME}) Row input,
             @ArgumentHint(name = "keepUs") Long keepUs)
             throws Exception {

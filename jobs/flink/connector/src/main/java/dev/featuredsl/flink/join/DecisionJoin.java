@@ -34,8 +34,8 @@ public final class DecisionJoin extends ProcessTableFunction<Row> {
 
     public void eval(
             Context context,
-            @StateHint(name = "state") DecisionState state,
-            @StateHint(name = "attached") MapView<String, Attached> attached,
+            @StateHint(name = "state", ttl = "0 ms") DecisionState state,
+            @StateHint(name = "attached", ttl = "0 ms") MapView<String, Attached> attached,
             @ArgumentHint(name = "input", value = {ArgumentTrait.SET_SEMANTIC_TABLE, ArgumentTrait.REQUIRE_ON_TIME}) Row input,
             @ArgumentHint(name = "windowUs") Long windowUs,
             @ArgumentHint(name = "lateUs") Long lateUs)
