@@ -14,7 +14,7 @@ from featuredsl.ccb.types import Action
 from featuredsl.errors import DependencyError, InputError
 from schemas.records import RecordError, is_heartbeat, parse, validate
 from serving.metrics import Metrics
-from serving.wire import CandidateBody, by_name, candidate_id
+from serving.wire import CandidateBody, candidate_id
 
 _CACHED_SETS = 1_024
 _POLL_S = 0.2
@@ -92,7 +92,7 @@ class Catalog:
         unknown = 0
         for item in candidates:
             if isinstance(item, CandidateBody) and item.features:
-                actions.append(Action(item.action_id, by_name(item.features)))
+                actions.append(Action(item.action_id, item.features))
                 continue
             name = candidate_id(item)
             action = self._actions.get(name)

@@ -19,7 +19,7 @@ from serving.features import FeatureFetcher, Fetched
 from serving.metrics import Metrics
 from serving.recordlog import Recorder
 from serving.records import Answer
-from serving.wire import DecideBody, RewardBody, by_name, refuse
+from serving.wire import DecideBody, RewardBody, refuse
 
 FLAG_NO_MODEL = "no_model"
 FLAG_MODEL_ERROR = "model_error"
@@ -135,8 +135,8 @@ class Engine:
 
     def _assemble(self, body: DecideBody, fetched: Fetched) -> tuple[DecisionRequest, tuple[str, ...]]:
         candidates, unknown = self._parts.catalog.resolve(body.candidates)
-        context = by_name({**body.context, **fetched.values})
-        slots = tuple(Slot(slot.slot_id, by_name(slot.features), slot.include, slot.exclude) for slot in body.slots)
+        context = {**body.context, **fetched.values} if fetched.values else body.context
+        slots = tuple(Slot(slot.slot_id, slot.features, slot.include, slot.exclude) for slot in body.slots)
         request = DecisionRequest(context, candidates, slots, body.seed or body.request_id)
         return request, (FLAG_CATALOG,) if unknown and len(self._parts.catalog) else ()
 

@@ -116,11 +116,6 @@ def candidate_id(candidate: str | CandidateBody) -> str:
     return candidate if isinstance(candidate, str) else candidate.action_id
 
 
-def by_name(features: Features) -> Features:
-    """The features in the order of their names: sums of floats do not depend on how a client ordered them."""
-    return dict(sorted(features.items()))
-
-
 def refuse(code: str, message: str, status: int = 400) -> NoReturn:
     """Raise a RequestError."""
     raise RequestError(status, code, message)

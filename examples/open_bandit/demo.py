@@ -37,6 +37,8 @@ def run_demo(run: DemoRun) -> Report:
         report.stages.append(verify.parity(loop, compared))
         run.console.log("ending what was started …" if not run.options.keep else "everything is left running")
     render(report, run.console, time.monotonic() - begin)
+    if not run.options.keep:
+        run.console.print("Kafka, Redis and Flink have ended; with --keep they stay up, to look at topics and keys.")
     return report
 
 

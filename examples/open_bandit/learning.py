@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from examples.open_bandit import topics_read
@@ -48,11 +47,13 @@ def drift(loop: Loop) -> Stage:
     triggers = [one for one in topics_read.records(settings, topics.RETRAIN_TRIGGERS) if one["reason"] == "DRIFT"]
     decisions = Counter(one["decision"] for one in triggers)
     start_ms = loop.run.timeline.at_hour(loop.run.plan.shift.start_hours) // 1000
+    printed = loop.alerts.path.read_text(encoding="utf-8").count("[FIRING]")
     early = [one for one in triggers if one["ts"] < start_ms]
     checks = (
         Check("the shift was noticed", events["firing"] > 0, _words(events)),
         Check("six breached hours asked for a retraining", decisions["accepted"] > 0, _words(decisions)),
         Check("no retraining was asked for before the shift", not early, f"{len(early)} early"),
+        Check("the alert consumer printed each one", printed == events["firing"], f"{printed} of {events['firing']}"),
     )
     rejected = len(topics_read.dead_letters(settings, topics.PREDICTIONS))
     where = f"topic {settings.prefix}{topics.DRIFT_EVENTS}; {loop.run.shown(loop.alerts.path)}"
@@ -73,7 +74,7 @@ def _trained(loop: Loop, name: str, reason: str) -> Stage:
         Check("answered a trigger of this kind", report["reason"] == reason, report["trigger_id"]),
         *_checks(report, (before, after), probe.counts),
     )
-    where = f"featuredsl models show {MODEL}; {loop.run.shown(_folder(loop))}"
+    where = f"FEATUREDSL_HOME={loop.run.shown(loop.settings.home)} featuredsl models show {MODEL}"
     rejected = sum(report.get("rejected", {}).values())
     rows = report.get("examples", 0) + report.get("holdout", 0)
     return Stage(f"{name} ({reason})", rows, int(after != before), rejected, where, checks)
@@ -109,10 +110,6 @@ def _train(loop: Loop, reason: str) -> dict[str, Any]:
     output = run_text(f"train-{reason.lower()}", asked, loop.settings)
     report: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
     return report
-
-
-def _folder(loop: Loop) -> Path:
-    return loop.settings.home / "training" / MODEL
 
 
 def _current(loop: Loop) -> Current | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
@@ -91,7 +92,8 @@ class Conversation:
     def stop(self) -> None:
         """End the input and wait for the command; by force when it does not end."""
         if self.process.stdin is not None and not self.process.stdin.closed:
-            self.process.stdin.close()
+            with suppress(OSError):  # it has ended by itself
+                self.process.stdin.close()
         try:
             self.process.wait(STOP_S)
         except TimeoutExpired:

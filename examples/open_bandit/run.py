@@ -12,7 +12,7 @@ from rich.console import Console
 
 from examples.open_bandit.dataset import DEFAULT_PATH, load_dataset
 from examples.open_bandit.timeline import ReplayPlan, Timeline, build_timeline
-from featuredsl.settings import Settings
+from featuredsl.settings import Settings, stack_endpoints
 from localstack.service import Layout
 
 MODEL = "open_bandit"
@@ -49,16 +49,15 @@ class DemoRun:
         return self.stack.home / "runs" / self.run_id
 
     def settings(self) -> Settings:
-        """The settings of the run, with the addresses that the stack has now."""
-        stack = Settings.load(home=self.stack.home)
+        """The settings of the run, with the addresses that the stack has now, whatever the environment says."""
+        stack = stack_endpoints(self.stack.home)
         return Settings.load(
             home=self.home,
             jars=self.base.jars,
             prefix=f"{self.run_id}.",
-            kafka=stack.kafka,
-            redis=stack.redis,
-            flink=stack.flink,
-            spark=stack.spark,
+            registry=self.home / "registry",
+            mlflow=f"sqlite:///{self.home / 'mlflow.db'}",
+            **stack,
         )
 
     def shown(self, path: Path) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import orjson
 
 from featuredsl.settings import Settings
@@ -21,6 +22,22 @@ def keys(settings: Settings, name: str) -> Counter[str]:
         if record.value is not None and not record.value.startswith(b'{"heartbeat"'):
             found[(record.key or b"").decode()] += 1
     return found
+
+
+class _Slot(msgspec.Struct):
+    cost: float
+
+
+class _Example(msgspec.Struct):
+    slots: tuple[_Slot, ...] = ()
+
+
+def rewarded(settings: Settings) -> int:
+    """How many training examples carry a reward."""
+    decoder = msgspec.json.Decoder(_Example)
+    payloads = kafka.read_all(settings.kafka, topics.topic(settings.prefix, topics.CCB_EXAMPLES))
+    examples = (decoder.decode(record.value) for record in payloads if record.value is not None)
+    return sum(any(slot.cost < 0 for slot in example.slots) for example in examples)
 
 
 def records(settings: Settings, name: str) -> Iterator[dict[str, Any]]:

@@ -26,6 +26,11 @@ def replayed(loop: Loop) -> Stage:
         Check("every decision was replayed", counts.decisions == total, f"{counts.decisions:,} of {total:,}"),
         Check("the service answered every decision", counts.failures == 0, f"{counts.failures} failures"),
         Check(
+            "at most one answer in a hundred lacked something",
+            counts.degraded <= total / 100,
+            f"{counts.degraded} of {total:,} besides having no model yet",
+        ),
+        Check(
             "REST and gRPC decide alike",
             loop.pauses.grpc_different == 0 and loop.pauses.grpc_equal > 0,
             f"{loop.pauses.grpc_equal} of {loop.pauses.grpc_equal + loop.pauses.grpc_different} equal",
@@ -55,7 +60,8 @@ def features(loop: Loop) -> Stage:
     rows = sent[topics.EXPOSURES] + sent[topics.CLICKS]
     rejected = sum(map(len, letters))
     check = Check("the torn lines are dead letters", rejected == 2, _reasons(letters))
-    where = "featuredsl get segment KEY --json"
+    registry = loop.run.shown(loop.settings.registry)
+    where = f"FEATUREDSL_REGISTRY={registry} featuredsl get segment KEY --json"
     return Stage("features (Flink → Redis)", rows, None, rejected, where, (check,))
 
 
@@ -84,11 +90,17 @@ def joined(loop: Loop) -> Stage:
     ids = {one.event_id for one in loop.run.timeline.decisions}
     once = sum(examples[name] == 1 for name in ids)
     late = sum(1 for _ in topics_read.records(settings, topics.LATE_CLICKS))
+    rewarded = topics_read.rewarded(settings)
     checks = (
         Check(
             "every impression is in exactly one example",
             once == len(ids) == sum(examples.values()),
             f"{once:,} of {len(ids):,}",
+        ),
+        Check(
+            "clicks in time are rewards, and nothing else is",
+            rewarded == counts.clicks - counts.late_clicks,
+            f"{rewarded} of {counts.clicks - counts.late_clicks}",
         ),
         Check("late clicks are counted", late == counts.late_clicks, f"{late} of {counts.late_clicks}"),
         Check(

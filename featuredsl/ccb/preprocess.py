@@ -80,8 +80,9 @@ class Preprocessor:
         return hashlib.sha256(self.to_json().encode("utf-8")).hexdigest()
 
     def _tokens(self, namespace: str, features: Features, skip: str | None = None) -> list[Token]:
+        """In the order of the names: a score does not depend on how a client ordered its fields."""
         tokens = []
-        for name, value in features.items():
+        for name, value in sorted(features.items()):
             token = None if name == skip else self._token(namespace, name, value)
             if token is not None:
                 tokens.append(token)

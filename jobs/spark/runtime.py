@@ -107,7 +107,7 @@ class SparkConfig:
     def _jar_files(self) -> list[Path]:
         found = sorted(self.jars.glob("*.jar")) if self.jars is not None else []
         if not found:
-            msg = f"no Kafka package for Spark in {self.jars}: run `just jars`, or set FEATUREDSL_JARS"
+            msg = f"no Kafka package for Spark in {self.jars}: run `./run setup`, or set FEATUREDSL_JARS"
             raise DependencyError(msg)
         return found
 

@@ -10,8 +10,8 @@ import vowpalwabbit
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from featuredsl.ccb.encode import encode_example, training_text
-from featuredsl.ccb.preprocess import Preprocessor, build_vocabulary
+from featuredsl.ccb.encode import action_line, encode_example, training_text
+from featuredsl.ccb.preprocess import IDENTITY, Preprocessor, build_vocabulary
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Slot, SlotLabel
 from schemas.records import RecordError
 
@@ -196,3 +196,9 @@ def test_vocabulary_folds_rare_texts_and_survives_json() -> None:
     again = Preprocessor.from_json(pre.to_json())
     assert again == pre
     assert again.digest() == pre.digest() != Preprocessor().digest()
+
+
+def test_the_order_of_the_fields_does_not_matter() -> None:
+    one = Action("a", {"price": 2.5, "brand": "x", "new": True})
+    other = Action("a", {"new": True, "brand": "x", "price": 2.5})
+    assert action_line(one, IDENTITY) == action_line(other, IDENTITY)

@@ -18,7 +18,7 @@ def test_defaults_are_safe() -> None:
     values = options(CONFIG)
     assert values["table.local-time-zone"] == "UTC"
     assert values["execution.checkpointing.dir"] == "file:///c"
-    assert values["execution.checkpointing.interval"] == "3000 ms"
+    assert values["execution.checkpointing.interval"] == "10000 ms"
     assert values["table.exec.source.idle-timeout"] == "0 ms"
     assert values["table.exec.mini-batch.allow-latency"] == "50 ms"
     assert values["restart-strategy.type"] == "fixed-delay"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serving.config import Caps
-from serving.wire import CandidateBody, RequestError, by_name, parse_decide, parse_reward
+from serving.wire import CandidateBody, RequestError, parse_decide, parse_reward
 from tests.support.serving import NOW_MS, decide_request
 
 CAPS = Caps(candidates=5, slots=3)
@@ -95,7 +95,3 @@ def test_reward_is_read_and_checked() -> None:
     for bad in (b'{"request_id": "r"}', b'{"request_id": "r", "value": NaN}', b'{"request_id": "r", "value": "1"}'):
         with pytest.raises(RequestError):
             parse_reward(bad, False)
-
-
-def test_features_come_in_the_order_of_their_names() -> None:
-    assert list(by_name({"b": 1, "a": 2.5, "B": "x"})) == ["B", "a", "b"]
