@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,14 +100,19 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
         lambda: start_join(settings, {}),
         lambda: start_drift(settings, _drift_options(first, last)),
     ]
-    with ThreadPoolExecutor(len(starts)) as pool:
-        futures = [pool.submit(start) for start in starts]
+    pool = ThreadPoolExecutor(len(starts))
+    futures = [pool.submit(start) for start in starts]
     if not run.options.keep:
-        for future in futures:
-            if future.exception() is None:
-                cleanup.callback(future.result().cancel)
+        cleanup.callback(_cancel, futures)
     jobs = Jobs(*(future.result() for future in futures))
     return jobs, Stage("Flink jobs", len(starts), len(jobs.all()), None, settings.flink)
+
+
+def _cancel(submissions: Sequence[Future[JobHandle]]) -> None:
+    """Cancel every job that was submitted, also one whose submission was under way when the demo was interrupted."""
+    for one in submissions:
+        if one.exception() is None:
+            one.result().cancel()
 
 
 def _drift_options(from_us: int, to_us: int) -> dict[str, object]:

@@ -30,8 +30,8 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
 
     `config` must be JSON; `name` (default: the module's last part), `group_id` and `topics` are used here, and
     `jars` and `checkpoint_dir` get defaults. The configuration and the client's output are kept under
-    `<home>/flink/client` and `<home>/logs`. Raises DependencyError when the cluster does not answer, FeatureError
-    with the root cause when the job is refused.
+    `<home>/flink/client/<name>` and `<home>/logs`. Raises DependencyError when the cluster does not answer,
+    FeatureError with the root cause when the job is refused.
     """
     url = settings.require("flink")
     call(url, "/overview")
@@ -42,7 +42,7 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
         "checkpoint_dir": (settings.home / "flink" / "checkpoints").as_uri(),
         **config,
     }
-    folder = _client_folder(settings)
+    folder = _client_folder(settings, name)
     path = folder / f"{name}.json"
     path.write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
     output = _run_client(job_module, path, settings, url)
@@ -68,9 +68,12 @@ def flink_jars(settings: Settings) -> list[str]:
     return [jar.resolve().as_uri() for jar in jars]
 
 
-def _client_folder(settings: Settings) -> Path:
-    """The client's working folder: away from any source tree, whose modules would win over the wheel."""
-    folder = settings.home / "flink" / "client"
+def _client_folder(settings: Settings, name: str) -> Path:
+    """The client's working folder: away from any source tree, whose modules would win over the wheel.
+
+    One for each job: clients that run beside each other must not rewrite each other's configuration.
+    """
+    folder = settings.home / "flink" / "client" / name
     (folder / "scratch").mkdir(parents=True, exist_ok=True)
     settings.logs.mkdir(parents=True, exist_ok=True)
     shutil.copy(flink_home() / "conf" / "log4j-cli.properties", folder / "log4j-cli.properties")
