@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 
 from examples.open_bandit.processes import Background, ended, toml
 from examples.open_bandit.replay import SPREAD_US
@@ -157,8 +156,3 @@ def _service_config() -> str:
             "log": {"sampling": 1.0},
         }
     )
-
-
-def log_of(process: ProcessRecord) -> Path:
-    """Where a background service writes."""
-    return Path(process.log)

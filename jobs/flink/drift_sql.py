@@ -12,6 +12,7 @@ from typing import Any
 
 from featuredsl.errors import InputError
 from jobs.flink.kafka_source import source_options
+from jobs.flink.sql_options import sql_options, sql_text
 from monitors.buckets import label_sql
 from schemas.topics import DRIFT_EVENTS, PREDICTIONS, RETRAIN_TRIGGERS, dead_letter, topic
 
@@ -89,14 +90,6 @@ def sink_statements(config: StreamConfig) -> list[str]:
     ]
 
 
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _with(options: Mapping[str, str]) -> str:
-    return ",\n  ".join(f"'{name}' = {_text(value)}" for name, value in options.items())
-
-
 def _ahead(config: StreamConfig) -> str:
     return f"TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {config.max_ahead_ms // 1000}, `_ktime`)"
 
@@ -117,7 +110,7 @@ def _source(config: StreamConfig) -> str:
         "  rt AS TO_TIMESTAMP_LTZ(COALESCE(`_ts`, 0) / 1000, 3),\n"
         f"  WATERMARK FOR rt AS TO_TIMESTAMP_LTZ(CASE WHEN {_ahead(config)} THEN 0"
         f" ELSE COALESCE(`_ts`, 0) / 1000 END - {config.watermark_delay_ms}, 3)\n"
-        f") WITH (\n  {_with(options)}\n)"
+        f") WITH (\n  {sql_options(options)}\n)"
     )
 
 
@@ -136,7 +129,7 @@ def _checked(config: StreamConfig) -> str:
 
 def _observations(config: StreamConfig) -> str:
     own = "TRUE" if config.per_version else "o.per_version"
-    ignored = ", ".join(_text(name) for name in config.ignore)
+    ignored = ", ".join(sql_text(name) for name in config.ignore)
     wanted = f" AND o.series NOT IN ({ignored})" if ignored else ""
     return (
         "CREATE TEMPORARY VIEW observations AS\n"
@@ -160,7 +153,7 @@ def _bucket_counts() -> str:
 def _counted(config: StreamConfig) -> str:
     """A row per series and hour, with the hour's last millisecond; and a row per dead letter, without a series."""
     raw = f"SUBSTRING(`_raw`, 1, {KEPT_CHARACTERS})"
-    name = _text(topic(config.prefix, PREDICTIONS))
+    name = sql_text(topic(config.prefix, PREDICTIONS))
     return (
         f"CREATE TEMPORARY VIEW {COUNTED_VIEW} (model, version, series, body, closed_ms, `at`) AS\n"
         "SELECT model, version, series, JSON_OBJECTAGG(KEY label VALUE n),\n"
@@ -190,7 +183,7 @@ def _sink_options(name: str, config: StreamConfig) -> dict[str, str]:
 
 def _dead_letter_sink(config: StreamConfig) -> str:
     options = _sink_options(dead_letter(topic(config.prefix, PREDICTIONS)), config) | {"format": "raw"}
-    return f"CREATE TEMPORARY TABLE `{PREDICTIONS}_dlq` (body STRING) WITH (\n  {_with(options)}\n)"
+    return f"CREATE TEMPORARY TABLE `{PREDICTIONS}_dlq` (body STRING) WITH (\n  {sql_options(options)}\n)"
 
 
 def _keyed_sink(name: str, config: StreamConfig) -> str:
@@ -200,4 +193,4 @@ def _keyed_sink(name: str, config: StreamConfig) -> str:
         "value.format": "raw",
         "value.fields-include": "EXCEPT_KEY",
     }
-    return f"CREATE TEMPORARY TABLE `{name}_out` (k STRING, body STRING) WITH (\n  {_with(options)}\n)"
+    return f"CREATE TEMPORARY TABLE `{name}_out` (k STRING, body STRING) WITH (\n  {sql_options(options)}\n)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jobs.flink.join_config import StreamJoinConfig
+from jobs.flink.sql_options import sql_options
 from schemas.topics import CCB_EXAMPLES, JOIN_COUNTS, LATE_CLICKS, dead_letter, topic
 
 TRANSACTION_TIMEOUT_MS = 600_000
@@ -17,16 +18,6 @@ def sinks(config: StreamJoinConfig) -> list[str]:
     """All tables that the job writes."""
     letters = [_dead_letter_sink(name, config) for name in config.topics]
     return [*letters, _examples_sink(config), _late_sink(config), _counts_sink(config)]
-
-
-def sql_text(value: str) -> str:
-    """A text as an SQL literal."""
-    return "'" + value.replace("'", "''") + "'"
-
-
-def sql_options(options: dict[str, str]) -> str:
-    """Options of a WITH clause."""
-    return ",\n  ".join(f"'{name}' = {sql_text(value)}" for name, value in options.items())
 
 
 def _sink(table: str, columns: str, options: dict[str, str], config: StreamJoinConfig) -> str:

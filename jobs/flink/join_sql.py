@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from jobs.flink.join_config import StreamJoinConfig
-from jobs.flink.join_sinks import sinks, sql_options, sql_text
+from jobs.flink.join_sinks import sinks
 from jobs.flink.kafka_source import source_options
+from jobs.flink.sql_options import sql_options, sql_text
 from schemas.topics import ACTIVATIONS, AUCTIONS, CATALOG, CLICKS, IMPRESSIONS, topic
 
 NEVER_LATE_MS = 3_155_760_000_000
