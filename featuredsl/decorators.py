@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from featuredsl.closures import closure_code
 from featuredsl.dtypes import DType, allows_null, fits, from_annotation
-from featuredsl.errors import DefinitionError
+from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
 from featuredsl.nodes import Value
 from featuredsl.plan import (
@@ -25,7 +25,7 @@ from featuredsl.plan import (
 )
 from featuredsl.sources import EventSource
 from featuredsl.times import DAY, parse_duration
-from featuredsl.trace import Stream, TracedAggregate, TracedLookup, unknown
+from featuredsl.trace import Stream, TracedAggregate, TracedLookup
 from featuredsl.windows import TIERS, Window, window
 
 C = TypeVar("C", bound=type)
