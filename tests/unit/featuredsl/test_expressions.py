@@ -6,6 +6,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from featuredsl import EventSource, coalesce, if_else, max_of, min_of, when
 from featuredsl.compilers.scalar import DUCKDB, render
 from featuredsl.errors import DefinitionError, InputError
 from featuredsl.evaluate import evaluate
+from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Value, call, literal
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND, floor, format_time, parse_duration, parse_time
 from featuredsl.trace import Expr, Stream
@@ -118,6 +120,13 @@ def test_fluent_values(expression: Expr, value: Any) -> None:
     found = evaluate(expression.node, ROW)
     assert found == value
     assert type(found) is type(value)
+
+
+def test_the_page_names_every_operation() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "expressions.md").read_text(encoding="utf-8")
+    methods = [f".{name}(" for name in vars(Fluent) if not name.startswith("_")]
+    functions = ["coalesce(", "if_else(", "when(", "min_of(", "max_of("]
+    assert [name for name in [*methods, *functions] if name not in page] == []
 
 
 def test_long_sums_of_unbounded_integers_stay_readable() -> None:
