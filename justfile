@@ -1,6 +1,9 @@
 # Recipes; `./run RECIPE` works on a machine without just.
 export PATH := justfile_directory() / ".venv/bin:" + justfile_directory() / "build/boot/bin:" + env("PATH")
 
+# The expression cases that start an engine
+engine_cases := "tests/conformance/test_expressions_flink.py tests/conformance/test_expressions_spark.py"
+
 [private]
 default:
     @just --list --unsorted
@@ -26,11 +29,11 @@ ci: test
 
 # Tests without services: unit, property, golden, conformance
 unit *args: setup
-    @pytest tests --ignore tests/integration --ignore tests/demo {{ args }}
+    @pytest tests --ignore tests/integration --ignore tests/demo {{ prepend('--ignore ', engine_cases) }} {{ args }}
 
 # Tests against real Kafka, Redis, Flink and Spark
 integration *args: setup
-    @pytest tests/integration {{ args }}
+    @pytest tests/integration {{ engine_cases }} {{ args }}
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from featuredsl.decorators import feature, feature_group, on_demand
 from featuredsl.sources import EventSource
-from featuredsl.trace import ratio
+from featuredsl.trace import coalesce, if_else, max_of, min_of, ratio, when
 from featuredsl.windows import window
 
-__all__ = ["EventSource", "feature", "feature_group", "on_demand", "ratio", "window"]
+__all__ = [
+    "EventSource",
+    "coalesce",
+    "feature",
+    "feature_group",
+    "if_else",
+    "max_of",
+    "min_of",
+    "on_demand",
+    "ratio",
+    "when",
+    "window",
+]

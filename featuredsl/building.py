@@ -9,13 +9,13 @@ from dataclasses import replace
 from featuredsl.closures import closure_code
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, at, location_of
 from featuredsl.dtypes import DType, allows_null, fits, from_annotation
-from featuredsl.errors import DefinitionError
+from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
 from featuredsl.nodes import Value
 from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
-from featuredsl.trace import Stream, TracedAggregate, TracedLookup, unknown
+from featuredsl.trace import Stream, TracedAggregate, TracedLookup
 from featuredsl.windows import Window, window
 
 

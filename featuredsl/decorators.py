@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 
 from featuredsl.building import group_plan
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, at, location_of, short_path
-from featuredsl.errors import DefinitionError
+from featuredsl.errors import DefinitionError, unknown
 from featuredsl.nodes import Value
 from featuredsl.plan import Location
 from featuredsl.sources import EventSource
 from featuredsl.times import DAY, parse_duration
-from featuredsl.trace import unknown
 from featuredsl.windows import TIERS, Window
 
 C = TypeVar("C", bound=type)

@@ -12,6 +12,8 @@ FeatureError
 
 from __future__ import annotations
 
+import difflib
+
 
 class FeatureError(Exception):
     """Base of all errors of featuredsl; ends a command with `exit_code`."""
@@ -53,3 +55,10 @@ class DependencyError(FeatureError):
     """A service that the command needs cannot be reached; retrying may help."""
 
     exit_code = 4
+
+
+def unknown(kind: str, name: str, owner: str, known: tuple[str, ...]) -> str:
+    """The text for a name that does not exist: what exists, and the nearest."""
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    return f"{kind} {name!r} is not in {owner!r}; it has: {', '.join(known)}.{hint}"

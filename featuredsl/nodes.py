@@ -5,11 +5,13 @@ Types are checked where a node is built, so a wrong operation is an error at def
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from featuredsl.dtypes import NUMERIC, DType
-from featuredsl.errors import DefinitionError
+from featuredsl.dtypes import DType, of_value
+from featuredsl.errors import DefinitionError, unknown
+from featuredsl.operations import INT64_MAX, INT64_MIN, OPERATIONS
 
 Value = int | float | str | bool | None
 
@@ -41,104 +43,38 @@ class Call:
 
 
 Node = Column | Literal | Call
-TypeRule = Callable[[str, tuple[DType, ...]], DType]
-
-
-def _arithmetic(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) <= NUMERIC, "numbers")
-    return "int" if set(kinds) == {"int"} else "float"
-
-
-def _divide(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) <= NUMERIC, "numbers")
-    return "float"
-
-
-def _integers(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) == {"int"}, "integers")
-    return "int"
-
-
-def _comparison(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, len(set(kinds)) == 1 or set(kinds) <= NUMERIC, "two values of one type")
-    return "bool"
-
-
-def _order(op: str, kinds: tuple[DType, ...]) -> DType:
-    _comparison(op, kinds)
-    _require(op, kinds, "bool" not in kinds, "numbers or strings")
-    return "bool"
-
-
-def _logic(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) == {"bool"}, "booleans")
-    return "bool"
-
-
-def _predicate(op: str, kinds: tuple[DType, ...]) -> DType:
-    return "bool"
-
-
-def _same(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, len(set(kinds)) == 1 or set(kinds) <= NUMERIC, "values of one type")
-    return kinds[0] if len(set(kinds)) == 1 else "float"
-
-
-def _choice(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, kinds[0] == "bool", "a boolean first")
-    return _same(op, kinds[1:])
-
-
-def _to_float(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) <= NUMERIC, "a number")
-    return "float"
-
-
-def _number(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) <= NUMERIC, "a number")
-    return kinds[0]
-
-
-def _text(op: str, kinds: tuple[DType, ...]) -> DType:
-    _require(op, kinds, set(kinds) == {"str"}, "a string")
-    return "str"
-
-
-def _require(op: str, kinds: tuple[DType, ...], ok: bool, wanted: str) -> None:
-    if not ok:
-        raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds)}")
-
-
-OPERATIONS: dict[str, TypeRule] = {
-    "+": _arithmetic,
-    "-": _arithmetic,
-    "*": _arithmetic,
-    "/": _divide,
-    "//": _integers,
-    "%": _integers,
-    "neg": _number,
-    "abs": _number,
-    "==": _comparison,
-    "!=": _comparison,
-    "<": _order,
-    "<=": _order,
-    ">": _order,
-    ">=": _order,
-    "and": _logic,
-    "or": _logic,
-    "not": _logic,
-    "in": _comparison,
-    "is_null": _predicate,
-    "coalesce": _same,
-    "if_else": _choice,
-    "to_float": _to_float,
-    "lower": _text,
-}
 
 
 def call(op: str, *args: Node) -> Call:
-    """The checked node `op(*args)`; a wrong type is a `DefinitionError`."""
-    return Call(op, args, OPERATIONS[op](op, tuple(arg.dtype for arg in args)))
+    """The checked node `op(*args)`; a wrong type or constant is a `DefinitionError`."""
+    operation = OPERATIONS.get(op)
+    if operation is None:
+        raise DefinitionError(unknown("operation", op, "expressions", tuple(OPERATIONS)))
+    dtype = operation.result(op, tuple(arg.dtype for arg in args))
+    if operation.check is not None:
+        constants = [arg.value for arg in args[1:] if isinstance(arg, Literal) and arg.value is not None]
+        if len(constants) != len(args) - 1:
+            raise DefinitionError(f"'{op}' takes constants after its first argument, not columns")
+        problem = operation.check(constants)
+        if problem is not None:
+            raise DefinitionError(f"'{op}' {problem}")
+    if operation.decides:
+        _refuse_approximate(op, args)
+    return Call(op, args, dtype)
+
+
+def literal(value: object) -> Literal:
+    """The constant of a Python value; None, NaN, infinities and integers beyond 64 bits are refused."""
+    dtype = of_value(value)
+    if value is None:
+        raise DefinitionError("None is no constant here: use is_null(), fill_null() or otherwise()")
+    if dtype is None:
+        raise DefinitionError(f"{value!r} is no number, string or boolean")
+    if dtype == "int" and not INT64_MIN <= value <= INT64_MAX:  # type: ignore[operator]
+        raise DefinitionError(f"{value} does not fit in 64 bits")
+    if dtype == "float" and not math.isfinite(value):  # type: ignore[arg-type]
+        raise DefinitionError(f"{value} is no finite number; use is_nan() or is_finite()")
+    return Literal(value, dtype)  # type: ignore[arg-type]
 
 
 def columns_of(node: Node) -> Iterator[Column]:
@@ -148,3 +84,24 @@ def columns_of(node: Node) -> Iterator[Column]:
     elif isinstance(node, Call):
         for arg in node.args:
             yield from columns_of(arg)
+
+
+def approximate_of(node: Node) -> str | None:
+    """The first operation in a node whose last digits may differ between engines, or None."""
+    if not isinstance(node, Call):
+        return None
+    if OPERATIONS[node.op].approximate:
+        return node.op
+    if OPERATIONS[node.op].decides or node.op == "is_null":
+        return None
+    return next((found for arg in node.args if (found := approximate_of(arg)) is not None), None)
+
+
+def _refuse_approximate(op: str, args: tuple[Node, ...]) -> None:
+    for arg in args:
+        found = approximate_of(arg)
+        if found is not None:
+            raise DefinitionError(
+                f"'{op}' of {found}() may differ between engines, whose last digits of {found}() do; "
+                f"apply '{op}' to the argument of {found}() instead"
+            )

@@ -1,17 +1,17 @@
 """What a feature method sees while it is traced: streams, column expressions, aggregates.
 
-Operators build nodes; nothing is computed. All operator overloading of featuredsl lives here.
+Nothing is computed: methods build nodes. The operations on columns are those of `fluent`.
 """
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from featuredsl.aggregators import AGGREGATORS, Aggregate, ratio_of
-from featuredsl.dtypes import DType, of_value
-from featuredsl.errors import DefinitionError
-from featuredsl.nodes import Column, Literal, Node, call
+from featuredsl.dtypes import DType
+from featuredsl.errors import DefinitionError, unknown
+from featuredsl.fluent import Fluent
+from featuredsl.nodes import Column, Literal, Node, call, literal
 from featuredsl.sources import EventSource
 
 
@@ -92,19 +92,15 @@ class LatestRow:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expr:
+class Expr(Fluent):
     """A scalar expression on the columns of one stream."""
 
     node: Node
     stream: Stream
 
-    def __bool__(self) -> bool:
-        raise DefinitionError("a column has no truth value: use & | ~ for and, or, not")
-
-    def _binary(self, op: str, other: object, *, swapped: bool = False) -> Expr:
-        right = self._operand(other)
-        pair = (right, self.node) if swapped else (self.node, right)
-        return Expr(call(op, *pair), self.stream)
+    def _call(self, op: str, *others: object, swapped: bool = False) -> Expr:
+        args = [self.node, *(self._operand(other) for other in others)]
+        return Expr(call(op, *(reversed(args) if swapped else args)), self.stream)
 
     def _operand(self, other: object) -> Node:
         if isinstance(other, Expr):
@@ -113,87 +109,7 @@ class Expr:
                     f"one expression mixes sources {self.stream.source.name!r} and {other.stream.source.name!r}"
                 )
             return other.node
-        dtype = of_value(other)
-        if dtype is None:
-            raise DefinitionError(f"{other!r} is no number, string or boolean")
-        return Literal(other, dtype)  # type: ignore[arg-type]
-
-    def __add__(self, other: object) -> Expr:
-        return self._binary("+", other)
-
-    def __radd__(self, other: object) -> Expr:
-        return self._binary("+", other, swapped=True)
-
-    def __sub__(self, other: object) -> Expr:
-        return self._binary("-", other)
-
-    def __rsub__(self, other: object) -> Expr:
-        return self._binary("-", other, swapped=True)
-
-    def __mul__(self, other: object) -> Expr:
-        return self._binary("*", other)
-
-    def __rmul__(self, other: object) -> Expr:
-        return self._binary("*", other, swapped=True)
-
-    def __truediv__(self, other: object) -> Expr:
-        return self._binary("/", other)
-
-    def __floordiv__(self, other: object) -> Expr:
-        return self._binary("//", other)
-
-    def __mod__(self, other: object) -> Expr:
-        return self._binary("%", other)
-
-    def __neg__(self) -> Expr:
-        return Expr(call("neg", self.node), self.stream)
-
-    def __eq__(self, other: object) -> Expr:  # type: ignore[override]
-        return self._binary("==", other)
-
-    def __ne__(self, other: object) -> Expr:  # type: ignore[override]
-        return self._binary("!=", other)
-
-    def __lt__(self, other: object) -> Expr:
-        return self._binary("<", other)
-
-    def __le__(self, other: object) -> Expr:
-        return self._binary("<=", other)
-
-    def __gt__(self, other: object) -> Expr:
-        return self._binary(">", other)
-
-    def __ge__(self, other: object) -> Expr:
-        return self._binary(">=", other)
-
-    def __and__(self, other: object) -> Expr:
-        return self._binary("and", other)
-
-    def __or__(self, other: object) -> Expr:
-        return self._binary("or", other)
-
-    def __invert__(self) -> Expr:
-        return Expr(call("not", self.node), self.stream)
-
-    def is_in(self, *values: object) -> Expr:
-        """True when the value equals one of `values`."""
-        return Expr(call("in", self.node, *(self._operand(value) for value in values)), self.stream)
-
-    def is_null(self) -> Expr:
-        """True when the value is null."""
-        return Expr(call("is_null", self.node), self.stream)
-
-    def fill_null(self, value: object) -> Expr:
-        """The value, or `value` where it is null."""
-        return Expr(call("coalesce", self.node, self._operand(value)), self.stream)
-
-    def abs(self) -> Expr:
-        """The absolute value."""
-        return Expr(call("abs", self.node), self.stream)
-
-    def lower(self) -> Expr:
-        """ASCII letters in lower case; other characters are kept."""
-        return Expr(call("lower", self.node), self.stream)
+        return literal(other)
 
     def _aggregate(self, name: str) -> TracedAggregate:
         stream = self.stream
@@ -229,8 +145,64 @@ class Expr:
         return TracedLookup(self.stream.source, self.node.name, (column,), where)
 
 
-def unknown(kind: str, name: str, owner: str, known: tuple[str, ...]) -> str:
-    """The text for a name that does not exist: what exists, and the nearest."""
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{kind} {name!r} is not in {owner!r}; it has: {', '.join(known)}.{hint}"
+def if_else(condition: Expr, value: object, other: object) -> Expr:
+    """`value` where the condition is true, `other` where it is false or null."""
+    return when(condition).then(value).otherwise(other)
+
+
+def when(condition: Expr) -> When:
+    """Starts a case: `when(e.x > 9).then("high").when(e.x > 3).then("middle").otherwise("low")`.
+
+    The first condition that is true decides; a null counts as false.
+    """
+    return When(condition, ())
+
+
+def coalesce(first: Expr, *others: object) -> Expr:
+    """The first value that is not null."""
+    return first._call("coalesce", *others)
+
+
+def min_of(first: Expr, *others: object) -> Expr:
+    """The least of several values; nulls are skipped, null when all are null."""
+    return first._call("min_of", *others)
+
+
+def max_of(first: Expr, *others: object) -> Expr:
+    """The greatest of several values; nulls are skipped, null when all are null."""
+    return first._call("max_of", *others)
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A case whose last condition waits for its value."""
+
+    condition: Expr
+    arms: tuple[tuple[Expr, object], ...]
+
+    def then(self, value: object) -> Case:
+        """The value where the condition is true."""
+        if not isinstance(self.condition, Expr):
+            raise DefinitionError("when() takes a condition on columns, for example e.price > 0")
+        return Case((*self.arms, (self.condition, value)))
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Conditions with values; `otherwise` makes it an expression."""
+
+    arms: tuple[tuple[Expr, object], ...]
+
+    def when(self, condition: Expr) -> When:
+        """One more condition, asked where those before are not true."""
+        return When(condition, self.arms)
+
+    def otherwise(self, value: object = None) -> Expr:
+        """The value where no condition is true; null when none is given."""
+        result = value
+        for condition, chosen in reversed(self.arms):
+            taken = condition._operand(chosen)
+            rest = Literal(None, taken.dtype) if result is None else condition._operand(result)
+            result = Expr(call("if_else", condition.node, taken, rest), condition.stream)
+        assert isinstance(result, Expr)
+        return result

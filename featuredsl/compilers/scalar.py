@@ -1,77 +1,50 @@
-"""Expression nodes to SQL text. The portable subset is spelled alike in every dialect; `Dialect` holds the rest.
-
-Forms chosen so that Flink, Spark and DuckDB agree: floor division and modulo by the positive-modulo form,
-divisors through NULLIF, double literals in E notation, ASCII-only lower, CASE instead of GREATEST/LEAST.
-"""
+"""Expression nodes to SQL text. The portable subset is spelled alike in every dialect; `Dialect` holds the rest."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-
-from featuredsl.dtypes import DType
+from featuredsl.compilers.bounds import is_finite
+from featuredsl.compilers.dialect import DIALECTS, DUCKDB, FLINK, SPARK, Dialect
+from featuredsl.compilers.forms import FORMS, Want, finite
+from featuredsl.lowering import lower
 from featuredsl.nodes import Call, Column, Literal, Node
 
-UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+__all__ = ["DIALECTS", "DUCKDB", "FLINK", "SPARK", "Dialect", "floor_div", "floor_to", "positive_mod", "render"]
 
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """What differs between the engines: quoting, string escapes, integer division, type names."""
-
-    name: str
-    quote: str
-    backslash_escapes: bool
-    int_division: str
-    string_type: str
-
-    def ident(self, name: str) -> str:
-        """A quoted identifier."""
-        return f"{self.quote}{name.replace(self.quote, self.quote * 2)}{self.quote}"
-
-    def text(self, value: str) -> str:
-        """A string literal."""
-        escaped = value.replace("\\", "\\\\") if self.backslash_escapes else value
-        return "'" + escaped.replace("'", "\\'" if self.backslash_escapes else "''") + "'"
-
-    def type_name(self, dtype: DType) -> str:
-        """The SQL type of a logical type."""
-        return {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": self.string_type}[dtype]
-
-
-FLINK = Dialect("flink", "`", False, "/", "STRING")
-SPARK = Dialect("spark", "`", True, "div", "STRING")
-DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR")
-DIALECTS = {dialect.name: dialect for dialect in (FLINK, SPARK, DUCKDB)}
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "abs"})
 
 
 def render(node: Node, dialect: Dialect) -> str:
     """SQL text of a node."""
+    return _finite(node, dialect) if _is_computed(node) else _plain(node, dialect)
+
+
+def _plain(node: Node, dialect: Dialect) -> str:
+    """The node as it is. NaN and infinities carry through +, -, * and the dividend of /, so a guard around the
+    outermost of them is enough."""
     if isinstance(node, Column):
         name = dialect.ident(node.name)
         return f"{dialect.ident(node.table)}.{name}" if node.table else name
     if isinstance(node, Literal):
-        return _literal(node, dialect)
-    args = [render(arg, dialect) for arg in node.args]
-    special = _FORMS.get(node.op)
-    if special is not None:
-        return special(node, args, dialect)
-    if len(args) == 1:
-        return f"{_PREFIX[node.op]}({args[0]})"
-    return f"({args[0]} {_INFIX[node.op]} {args[1]})"
+        return dialect.literal(node)
+    simple = lower(node)
+    if not isinstance(simple, Call) or simple.op != node.op:
+        return render(simple, dialect)
+    form = FORMS[simple.op]
+    args = [_WANTED[form.want(i)](arg, dialect) for i, arg in enumerate(simple.args)]
+    return form.text(simple, args, dialect)
 
 
-def _literal(node: Literal, dialect: Dialect) -> str:
-    value = node.value
-    if value is None:
-        return f"CAST(NULL AS {dialect.type_name(node.dtype)})"
-    if isinstance(value, bool):
-        return "TRUE" if value else "FALSE"
-    if isinstance(value, str):
-        return dialect.text(value)
-    if node.dtype == "float":
-        return f"CAST({float(value)!r} AS DOUBLE)" if "e" in repr(float(value)) else f"{float(value)!r}e0"
-    return f"CAST({value} AS BIGINT)"
+def _finite(node: Node, dialect: Dialect) -> str:
+    """The node, null where it is a float that is not finite."""
+    text = _plain(node, dialect)
+    return text if node.dtype != "float" or is_finite(node) else finite(text)
+
+
+def _is_computed(node: Node) -> bool:
+    return isinstance(node, Call) and node.op in _ARITHMETIC
+
+
+_WANTED = {Want.VALUE: render, Want.FINITE: _finite, Want.RAW: _plain}
 
 
 def floor_div(value: str, step: str, dialect: Dialect) -> str:
@@ -87,67 +60,3 @@ def positive_mod(value: str, step: str) -> str:
 def floor_to(value: str, step: str) -> str:
     """The latest multiple of `step` that is not after `value`."""
     return f"({value} - {positive_mod(value, step)})"
-
-
-def _divide(node: Call, args: list[str], dialect: Dialect) -> str:
-    left, right = (f"CAST({arg} AS DOUBLE)" for arg in args)
-    return f"({left} / NULLIF({right}, 0e0))"
-
-
-def _floor_div(node: Call, args: list[str], dialect: Dialect) -> str:
-    return floor_div(args[0], f"NULLIF({args[1]}, 0)", dialect)
-
-
-def _modulo(node: Call, args: list[str], dialect: Dialect) -> str:
-    return positive_mod(args[0], f"NULLIF({args[1]}, 0)")
-
-
-def _in(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"({args[0]} IN ({', '.join(args[1:])}))"
-
-
-def _is_null(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"({args[0]} IS NULL)"
-
-
-def _coalesce(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"COALESCE({', '.join(args)})"
-
-
-def _if_else(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"CASE WHEN {args[0]} THEN {args[1]} ELSE {args[2]} END"
-
-
-def _to_float(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"CAST({args[0]} AS DOUBLE)"
-
-
-def _lower(node: Call, args: list[str], dialect: Dialect) -> str:
-    return f"TRANSLATE({args[0]}, '{UPPER}', '{LOWER}')"
-
-
-_FORMS: dict[str, Callable[[Call, list[str], Dialect], str]] = {
-    "/": _divide,
-    "//": _floor_div,
-    "%": _modulo,
-    "in": _in,
-    "is_null": _is_null,
-    "coalesce": _coalesce,
-    "if_else": _if_else,
-    "to_float": _to_float,
-    "lower": _lower,
-}
-_INFIX = {
-    "+": "+",
-    "-": "-",
-    "*": "*",
-    "==": "=",
-    "!=": "<>",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-    "and": "AND",
-    "or": "OR",
-}
-_PREFIX = {"neg": "-", "abs": "ABS", "not": "NOT "}
