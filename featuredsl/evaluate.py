@@ -102,5 +102,6 @@ _STRICT: dict[str, Callable[..., Value]] = {
     ">=": operator.ge,
     "not": operator.not_,
     "to_float": float,
+    "sqrt": lambda x: math.sqrt(x) if x >= 0 else None,
     "lower": lambda text: text.translate(_ASCII_LOWER),
 }

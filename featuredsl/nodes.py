@@ -133,6 +133,7 @@ OPERATIONS: dict[str, TypeRule] = {
     "if_else": _choice,
     "to_float": _to_float,
     "lower": _text,
+    "sqrt": _to_float,
 }
 
 

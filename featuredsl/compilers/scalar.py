@@ -122,6 +122,10 @@ def _to_float(node: Call, args: list[str], dialect: Dialect) -> str:
     return f"CAST({args[0]} AS DOUBLE)"
 
 
+def _sqrt(node: Call, args: list[str], dialect: Dialect) -> str:
+    return f"SQRT(CASE WHEN {args[0]} >= 0e0 THEN CAST({args[0]} AS DOUBLE) END)"
+
+
 def _lower(node: Call, args: list[str], dialect: Dialect) -> str:
     return f"TRANSLATE({args[0]}, '{UPPER}', '{LOWER}')"
 
@@ -136,6 +140,7 @@ _FORMS: dict[str, Callable[[Call, list[str], Dialect], str]] = {
     "if_else": _if_else,
     "to_float": _to_float,
     "lower": _lower,
+    "sqrt": _sqrt,
 }
 _INFIX = {
     "+": "+",
