@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as Choice
 
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, call
+from featuredsl.variance import lifts as variance_lifts
+from featuredsl.variance import variance
 
 Merge = Choice["sum", "min", "max"]
 
@@ -28,7 +31,7 @@ class Partial:
 
     @property
     def dtype(self) -> DType:
-        """int or float."""
+        """int, float, or a string (least and greatest)."""
         return self.lift.dtype
 
 
@@ -47,16 +50,19 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class Aggregator:
-    """How one aggregator is made from an argument; `numeric` says which arguments it takes."""
+    """How one aggregator is made from an argument of one of the types `takes`."""
 
     name: str
     lifts: Callable[[Node], tuple[tuple[Node, Merge], ...]]
     finalize: Callable[[tuple[Column, ...]], Node]
+    takes: tuple[DType, ...] = ("int", "float")
 
     def build(self, source: str, arg: Node, where: Node | None) -> Aggregate:
         """The aggregate of `arg` over the rows of `source` for which `where` is true."""
-        if self.name != "count" and arg.dtype not in ("int", "float"):
-            raise DefinitionError(f"{self.name}() takes a number, not {arg.dtype}")
+        if arg.dtype not in self.takes:
+            kinds = {"int": "a number", "float": "a number", "str": "a string"}
+            wanted = " or ".join(dict.fromkeys(kinds[dtype] for dtype in self.takes))
+            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}")
         partials = tuple(Partial(source, _guard(where, lift), merge) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
@@ -77,18 +83,29 @@ def _or_zero(column: Node) -> Node:
     return call("coalesce", column, Literal(0, "int"))
 
 
+def _variance_lifts(arg: Node) -> tuple[tuple[Node, Merge], ...]:
+    return tuple((lift, "sum") for lift in variance_lifts(arg, _present(arg)))
+
+
 def _mean(columns: tuple[Column, ...]) -> Node:
     return call("/", call("to_float", columns[0]), call("to_float", columns[1]))
 
 
+_ORDERED: tuple[DType, ...] = ("int", "float", "str")
+_ANY: tuple[DType, ...] = ("int", "float", "str", "bool")
+
 AGGREGATORS: dict[str, Aggregator] = {
     row.name: row
     for row in (
-        Aggregator("count", lambda x: ((_present(x), "sum"),), lambda p: _or_zero(p[0])),
+        Aggregator("count", lambda x: ((_present(x), "sum"),), lambda p: _or_zero(p[0]), _ANY),
         Aggregator("sum", lambda x: ((x, "sum"),), lambda p: p[0]),
         Aggregator("mean", lambda x: ((x, "sum"), (_present(x), "sum")), _mean),
-        Aggregator("min", lambda x: ((x, "min"),), lambda p: p[0]),
-        Aggregator("max", lambda x: ((x, "max"),), lambda p: p[0]),
+        Aggregator("min", lambda x: ((x, "min"),), lambda p: p[0], _ORDERED),
+        Aggregator("max", lambda x: ((x, "max"),), lambda p: p[0], _ORDERED),
+        Aggregator("var", _variance_lifts, lambda p: variance(p, sample=True)),
+        Aggregator("std", _variance_lifts, lambda p: call("sqrt", variance(p, sample=True))),
+        Aggregator("var_pop", _variance_lifts, lambda p: variance(p, sample=False)),
+        Aggregator("std_pop", _variance_lifts, lambda p: call("sqrt", variance(p, sample=False))),
     )
 }
 
@@ -111,9 +128,10 @@ def _renamed(node: Node, shift: int) -> Node:
 
 def merge_values(merge: Merge, values: list[Value]) -> Value:
     """Partials of the same kind as one; nulls are skipped, null when all are null."""
-    present = [value for value in values if isinstance(value, int | float)]
+    present = [value for value in values if value is not None]
     if not present:
         return None
-    if merge == "sum":
-        return sum(present)
-    return min(present) if merge == "min" else max(present)
+    return _MERGES[merge](present)
+
+
+_MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": sum, "min": min, "max": max}

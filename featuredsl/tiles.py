@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from featuredsl.aggregators import Partial
+from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.times import format_duration
@@ -77,8 +78,23 @@ def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
     return first + tuple(Column(name, dtype) for name, dtype in feature.columns)
 
 
+def refuse_wide_partials(plan: GroupPlan, target: str) -> None:
+    """Raises UnsupportedError for a streamed window whose partials are not fixed-width numbers."""
+    for feature in stream_windows(plan):
+        wide = sorted({p.dtype for p in feature.aggregate.partials} - {"int", "float"})
+        if wide:
+            raise UnsupportedError(
+                f"{target}: {plan.name}.{feature.name} ({feature.location}): tiles hold int and float partials, "
+                f"not {wide[0]}; use freshness {' or '.join(BATCH_TIERS)}"
+            )
+
+
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
-    """The layout of a group under a store version (default: its fingerprint)."""
+    """The layout of a group under a store version (default: its fingerprint).
+
+    Raises UnsupportedError for a streamed window over strings.
+    """
+    refuse_wide_partials(plan, "online store")
     ring = tuple(
         RingTier(
             tier.name,

@@ -135,6 +135,22 @@ class Expr(Fluent):
         """The greatest value; null when there is no value."""
         return self._aggregate("max")
 
+    def var(self) -> TracedAggregate:
+        """The sample variance (by n - 1), sound for values far from 0; null for fewer than two values."""
+        return self._aggregate("var")
+
+    def std(self) -> TracedAggregate:
+        """The square root of `var()`, in the unit of the column."""
+        return self._aggregate("std")
+
+    def var_pop(self) -> TracedAggregate:
+        """The population variance (by n); null when there is no value."""
+        return self._aggregate("var_pop")
+
+    def std_pop(self) -> TracedAggregate:
+        """The square root of `var_pop()`, in the unit of the column."""
+        return self._aggregate("std_pop")
+
     def latest(self) -> TracedLookup:
         """The latest value that is not null."""
         if not isinstance(self.node, Column):

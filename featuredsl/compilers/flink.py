@@ -14,7 +14,7 @@ from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature
 from featuredsl.sources import EventSource
-from featuredsl.tiles import TileTier, stream_lookups, tile_tiers
+from featuredsl.tiles import TileTier, refuse_wide_partials, stream_lookups, tile_tiers
 from featuredsl.windows import TIERS
 
 
@@ -64,6 +64,7 @@ FUNCTIONS = (
 
 
 def _refuse_unsupported(plan: GroupPlan) -> None:
+    refuse_wide_partials(plan, "flink")
     for feature in plan.features:
         if feature.freshness == "5m":
             raise UnsupportedError(

@@ -64,6 +64,40 @@ class Basic:
         return e.x.mean()
 
 
+@feature_group(name="spread", entity="u", retention="3650d")
+class Spread:
+    """Variance of integers and floats, in hops that split the events."""
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def var_x(e: events) -> float:
+        return e.x.var()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def std_x(e: events) -> float:
+        return e.x.std()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def var_f(e: events) -> float:
+        return e.f.var()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def pop_f(e: events) -> float:
+        return e.f.var_pop()
+
+
+@feature_group(name="texts", entity="u", retention="3650d")
+class Texts:
+    """The least and greatest string by UTF-8 bytes; a batch tier, since tiles hold numbers."""
+
+    @feature(freshness="1h", window="6h")
+    def first_s(e: events) -> str:
+        return e.s.min()
+
+    @feature(freshness="1h", window="6h")
+    def last_s(e: events) -> str:
+        return e.s.max()
+
+
 @feature_group(name="edges", entity="u", retention="3650d")
 class Edges:
     """The default hop of an hour is five minutes."""
@@ -172,6 +206,27 @@ CASES: tuple[Case, ...] = (
             (("a",), 1199, {"n": 3, "total": 9, "low": 2, "high": 4, "average": 3.0}),
             (("zz",), 1200, {"n": 0, "total": None, "low": None, "high": None, "average": None}),
         ],
+    ),
+    Case(
+        "variance of tiles: sample, population, one value, none",
+        plan_of(Spread),
+        {"events": [row(60, x=10), row(360, x=2), row(661, x=3, f=0.5), row(961, x=4)]},
+        [
+            (("a",), 1200, {"var_x": 0.5, "std_x": 0.5**0.5, "var_f": None, "pop_f": 0.0}),
+            (("zz",), 1200, {"var_x": None, "std_x": None, "var_f": None, "pop_f": None}),
+        ],
+    ),
+    Case(
+        "variance far from zero does not cancel, across tiles",
+        plan_of(Spread),
+        {"events": [row(s, x=10**9 + v, f=1e9 + v) for s, v in ((1, 4), (299, 7), (300, 13), (599, 16))]},
+        [(("a",), 600, {"var_x": 30.0, "std_x": 30.0**0.5, "var_f": 30.0, "pop_f": 22.5})],
+    ),
+    Case(
+        "least and greatest string: nulls skipped, empty counts, order of UTF-8 bytes",
+        plan_of(Texts),
+        {"events": [row(1, s="b"), row(2, s="\u00e4"), row(3), row(4, s=""), row(7200, s="zz")]},
+        [(("a",), H + 600, {"first_s": "", "last_s": "\u00e4"}), (("b",), H + 600, {"first_s": None, "last_s": None})],
     ),
     Case(
         "negative values and int64 survive",
