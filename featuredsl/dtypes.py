@@ -6,19 +6,31 @@ import types
 import typing
 from typing import Any, Literal
 
-DType = Literal["int", "float", "str", "bool"]
+DType = Literal["int", "float", "str", "bool", "int[]", "float[]", "str[]"]
 
-SQL_TYPES: dict[DType, str] = {"int": "BIGINT", "float": "DOUBLE", "str": "STRING", "bool": "BOOLEAN"}
-_PYTHON: dict[Any, DType] = {int: "int", float: "float", str: "str", bool: "bool"}
+SCALARS: tuple[DType, ...] = ("int", "float", "str", "bool")
+ELEMENTS: dict[DType, DType] = {"int[]": "int", "float[]": "float", "str[]": "str"}
+"""The array types, and the type of an element."""
+
+_PYTHON: dict[Any, DType] = {
+    int: "int",
+    float: "float",
+    str: "str",
+    bool: "bool",
+    list[int]: "int[]",
+    list[float]: "float[]",
+    list[str]: "str[]",
+}
+_NAMES: dict[str, DType] = {kind.__name__ if isinstance(kind, type) else str(kind): d for kind, d in _PYTHON.items()}
 NUMERIC: frozenset[DType] = frozenset({"int", "float"})
 
 
 def from_annotation(annotation: Any) -> DType | None:
-    """The logical type of `int`, `float`, `str`, `bool` or one of them `| None`; None when it is another."""
+    """The logical type of `int`, `float`, `str`, `bool`, a `list` of the first three, or one of them `| None`;
+    None when it is another."""
     if isinstance(annotation, str):
-        names: dict[str, DType] = {"int": "int", "float": "float", "str": "str", "bool": "bool"}
         parts = [part.strip() for part in annotation.split("|")]
-        kinds = [names.get(part) for part in parts if part != "None"]
+        kinds = [_NAMES.get(part) for part in parts if part != "None"]
         return kinds[0] if len(kinds) == 1 else None
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         arms = [arm for arm in typing.get_args(annotation) if arm is not type(None)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.nodes import Literal
 from featuredsl.operations import INT64_MIN
 
@@ -21,6 +21,7 @@ class Dialect:
     backslash_escapes: bool
     int_division: str
     string_type: str
+    array_type: str
     regex: str
 
     def ident(self, name: str) -> str:
@@ -34,6 +35,8 @@ class Dialect:
 
     def type_name(self, dtype: DType) -> str:
         """The SQL type of a logical type."""
+        if dtype in ELEMENTS:
+            return self.array_type.format(self.type_name(ELEMENTS[dtype]))
         return {"int": "BIGINT", "float": "DOUBLE", "bool": "BOOLEAN", "str": self.string_type}[dtype]
 
     def matches(self, value: str, pattern: str) -> str:
@@ -54,7 +57,7 @@ class Dialect:
         return INT_MIN if value == INT64_MIN else f"CAST({value} AS BIGINT)"
 
 
-FLINK = Dialect("flink", "`", False, "/", "STRING", "REGEXP({0}, {1})")
-SPARK = Dialect("spark", "`", True, "div", "STRING", "({0} RLIKE {1})")
-DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "regexp_matches({0}, {1})")
+FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "REGEXP({0}, {1})")
+SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "({0} RLIKE {1})")
+DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "regexp_matches({0}, {1})")
 DIALECTS = {dialect.name: dialect for dialect in (FLINK, SPARK, DUCKDB)}
