@@ -14,7 +14,8 @@ INT_MIN, INT_MAX = "(-9223372036854775807 - 1)", "9223372036854775807"
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What differs between the engines: quoting, string escapes, integer division, type names, regular expressions."""
+    """What differs between the engines: quoting, string escapes, integer division, type names, regular expressions,
+    and what strings are ordered by (`bytes_of`: Flink compares some of them by UTF-16 units, all others by UTF-8)."""
 
     name: str
     quote: str
@@ -23,6 +24,7 @@ class Dialect:
     string_type: str
     array_type: str
     regex: str
+    bytes_of: str = "{0}"
 
     def ident(self, name: str) -> str:
         """A quoted identifier."""
@@ -57,7 +59,7 @@ class Dialect:
         return INT_MIN if value == INT64_MIN else f"CAST({value} AS BIGINT)"
 
 
-FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "REGEXP({0}, {1})")
+FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "REGEXP({0}, {1})", "ENCODE({0}, 'UTF-8')")
 SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "({0} RLIKE {1})")
 DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "regexp_matches({0}, {1})")
 DIALECTS = {dialect.name: dialect for dialect in (FLINK, SPARK, DUCKDB)}

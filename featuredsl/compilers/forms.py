@@ -53,6 +53,18 @@ def _infix(symbol: str) -> Text:
     return lambda node, args, dialect: f"({args[0]} {symbol} {args[1]})"
 
 
+def _order(symbol: str) -> Text:
+    def text(node: Call, args: list[str], dialect: Dialect) -> str:
+        left, right = (_ordered(arg, node, dialect) for arg in args)
+        return f"({left} {symbol} {right})"
+
+    return text
+
+
+def _ordered(arg: str, node: Call, dialect: Dialect) -> str:
+    return dialect.bytes_of.format(arg) if node.args[0].dtype == "str" else arg
+
+
 def _by_type(integer: Text, real: Text) -> Text:
     return lambda node, args, dialect: (integer if node.dtype == "int" else real)(node, args, dialect)
 
@@ -76,12 +88,11 @@ def _in(node: Call, args: list[str], dialect: Dialect) -> str:
 
 def _extreme(symbol: str) -> Text:
     def text(node: Call, args: list[str], dialect: Dialect) -> str:
-        cases = [
-            "WHEN "
-            + " AND ".join([f"{one} IS NOT NULL", *(f"({x} IS NULL OR {one} {symbol} {x})" for x in args[i + 1 :])])
-            + f" THEN {one}"
-            for i, one in enumerate(args[:-1])
-        ]
+        cases = []
+        for i, one in enumerate(args[:-1]):
+            key = _ordered(one, node, dialect)
+            wins = [f"({x} IS NULL OR {key} {symbol} {_ordered(x, node, dialect)})" for x in args[i + 1 :]]
+            cases.append(f"WHEN {' AND '.join([f'{one} IS NOT NULL', *wins])} THEN {one}")
         return f"CASE {' '.join(cases)} ELSE {args[-1]} END"
 
     return text
@@ -189,10 +200,10 @@ FORMS: dict[str, Form] = {
     "sign": Form(_sign, _COMPARE),
     "==": Form(_infix("="), _COMPARE),
     "!=": Form(_infix("<>"), _COMPARE),
-    "<": Form(_infix("<"), _COMPARE),
-    "<=": Form(_infix("<="), _COMPARE),
-    ">": Form(_infix(">"), _COMPARE),
-    ">=": Form(_infix(">="), _COMPARE),
+    "<": Form(_order("<"), _COMPARE),
+    "<=": Form(_order("<="), _COMPARE),
+    ">": Form(_order(">"), _COMPARE),
+    ">=": Form(_order(">="), _COMPARE),
     "in": Form(_in, _COMPARE),
     "and": Form(_infix("AND")),
     "or": Form(_infix("OR")),

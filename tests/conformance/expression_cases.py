@@ -211,6 +211,8 @@ NUMBERS = (
         fg((1.0, 2.0, 0.5), (NAN, 0.25, 0.25), (None, None, 0.5), (0.1, INF, 0.1)),
     ),
     Case("greatest of floats", op("max_of", F, G), fg((NAN, 1.0, 1.0), (INF, -INF, None), (1.0, 2.0, 2.0))),
+    Case("least string", op("min_of", S, T), st(("b", "a", "a"), ("\uffff", "😀", "\uffff"), (None, "", ""))),
+    Case("greatest string", op("max_of", S, T), st(("b", "a", "b"), ("\uffff", "😀", "😀"), (None, None, None))),
     Case("least of int and float", op("min_of", A, F), on("a", "f")((1, 1.5, 1.0), (2, 1.5, 1.5), (2, NAN, 2.0))),
     Case("greatest of strings", op("max_of", S, T), st(("a", "ä", "ä"), (None, "", ""), ("b", "ab", "b"))),
     Case("clip", op("clip", A, 0, 9), a((-1, 0), (10, 9), (5, 5), (None, None))),
