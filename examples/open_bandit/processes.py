@@ -31,7 +31,7 @@ def command(*arguments: str) -> tuple[str, ...]:
 
 
 class Background:
-    """Services of one run, each with a log file of its own; `stop` ends them in reverse order."""
+    """Services of one run, each with a log file of its own; `stop` ends them together."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -46,8 +46,8 @@ class Background:
 
     def stop(self) -> None:
         """End all services and what they started."""
-        while self._records:
-            stop([self._records.pop()])
+        stop(reversed(self._records))
+        self._records.clear()
 
 
 def ended(record: ProcessRecord) -> str | None:

@@ -109,9 +109,9 @@ def submit_jobs(run: DemoRun, settings: Settings, cleanup: ExitStack) -> tuple[J
 
 def _cancel(submissions: Sequence[Future[JobHandle]]) -> None:
     """Cancel every job that was submitted, also one whose submission was under way when the demo was interrupted."""
-    for one in submissions:
-        if one.exception() is None:
-            one.result().cancel()
+    jobs = [one.result() for one in submissions if one.exception() is None]
+    with ThreadPoolExecutor(len(submissions)) as pool:
+        list(pool.map(JobHandle.cancel, jobs))
 
 
 def _drift_options(from_us: int, to_us: int) -> dict[str, object]:

@@ -13,13 +13,15 @@ from featuredsl.settings import Settings
 from jobs import kafka
 from schemas import topics
 
+HEARTBEAT = b'{"heartbeat"'
+
 
 def keys(settings: Settings, name: str) -> Counter[str]:
     """How many records carry each key; heartbeats are left out."""
     topic = topics.topic(settings.prefix, name)
     found: Counter[str] = Counter()
     for record in kafka.read_all(settings.kafka, topic):
-        if record.value is not None and not record.value.startswith(b'{"heartbeat"'):
+        if record.value is not None and not record.value.startswith(HEARTBEAT):
             found[(record.key or b"").decode()] += 1
     return found
 
@@ -32,12 +34,16 @@ class _Example(msgspec.Struct):
     slots: tuple[_Slot, ...] = ()
 
 
-def rewarded(settings: Settings) -> int:
-    """How many training examples carry a reward."""
+def examples(settings: Settings) -> tuple[Counter[str], int]:
+    """How many training examples each decision has, and how many examples carry a reward."""
     decoder = msgspec.json.Decoder(_Example)
-    payloads = kafka.read_all(settings.kafka, topics.topic(settings.prefix, topics.CCB_EXAMPLES))
-    examples = (decoder.decode(record.value) for record in payloads if record.value is not None)
-    return sum(any(slot.cost < 0 for slot in example.slots) for example in examples)
+    found: Counter[str] = Counter()
+    rewarded = 0
+    for record in kafka.read_all(settings.kafka, topics.topic(settings.prefix, topics.CCB_EXAMPLES)):
+        if record.value is not None and not record.value.startswith(HEARTBEAT):
+            found[(record.key or b"").decode()] += 1
+            rewarded += any(slot.cost < 0 for slot in decoder.decode(record.value).slots)
+    return found, rewarded
 
 
 def records(settings: Settings, name: str) -> Iterator[dict[str, Any]]:

@@ -85,12 +85,11 @@ def batches(loop: Loop) -> Stage:
 def joined(loop: Loop) -> Stage:
     """Every impression in exactly one example or dead letter; late clicks are counted and are no labels."""
     settings, counts = loop.settings, loop.replay.counts
-    examples = topics_read.keys(settings, topics.CCB_EXAMPLES)
+    examples, rewarded = topics_read.examples(settings)
     letters = {name: topics_read.dead_letters(settings, name) for name in _JOINED}
     ids = {one.event_id for one in loop.run.timeline.decisions}
     once = sum(examples[name] == 1 for name in ids)
     late = sum(1 for _ in topics_read.records(settings, topics.LATE_CLICKS))
-    rewarded = topics_read.rewarded(settings)
     checks = (
         Check(
             "every impression is in exactly one example",
