@@ -21,7 +21,7 @@ def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, s
         con.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in columns)})', rows)
 
 
-@pytest.mark.parametrize("case", (*CASES, *WINDOW_CASES), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *WINDOW_CASES], ids=lambda case: case.name)
 def test_case(case: Case) -> None:
     con = duckdb.connect()
     for source in case.group.sources:

@@ -22,7 +22,7 @@ def of_no_event(plan: GroupPlan, expected: Mapping[str, Any]) -> bool:
     return all(value in (0, None) or value == defaults[name] for name, value in expected.items())
 
 
-@pytest.mark.parametrize("case", (*CASES, *WINDOW_CASES), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *WINDOW_CASES], ids=lambda case: case.name)
 def test_case(case: Case) -> None:
     con = duckdb.connect()
     for source in case.group.sources:
