@@ -5,7 +5,7 @@ from __future__ import annotations
 from featuredsl.decorators import feature, feature_group, on_demand
 from featuredsl.sources import EventSource
 from featuredsl.trace import coalesce, if_else, max_of, min_of, ratio, when
-from featuredsl.windows import window
+from featuredsl.windows import lifetime, session, tumbling, window
 
 __all__ = [
     "EventSource",
@@ -13,10 +13,13 @@ __all__ = [
     "feature",
     "feature_group",
     "if_else",
+    "lifetime",
     "max_of",
     "min_of",
     "on_demand",
     "ratio",
+    "session",
+    "tumbling",
     "when",
     "window",
 ]

@@ -23,11 +23,15 @@ Merge = Choice["sum", "min", "max"]
 
 @dataclass(frozen=True, slots=True)
 class Partial:
-    """One mergeable number of an aggregate: `merge` over `lift(row)`, null when no row contributed."""
+    """One mergeable number of an aggregate: `merge` over `lift(row)`, null when no row contributed.
+
+    `where` is the filter that `lift` is guarded by: what decides which events form a session.
+    """
 
     source: str
     lift: Node
     merge: Merge
+    where: Node | None = None
 
     @property
     def dtype(self) -> DType:
@@ -63,7 +67,7 @@ class Aggregator:
             kinds = {"int": "a number", "float": "a number", "str": "a string"}
             wanted = " or ".join(dict.fromkeys(kinds[dtype] for dtype in self.takes))
             raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}")
-        partials = tuple(Partial(source, _guard(where, lift), merge) for lift, merge in self.lifts(arg))
+        partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from featuredsl.closures import closure_code
-from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, at, location_of
+from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, at, location_of
 from featuredsl.dtypes import DType, allows_null, fits, from_annotation
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
@@ -16,7 +16,7 @@ from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature,
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
 from featuredsl.trace import Stream, TracedAggregate, TracedLookup
-from featuredsl.windows import Window, window
+from featuredsl.windows import TIERS, Session, Window, as_window
 
 
 def group_plan(
@@ -83,27 +83,34 @@ def _windowed(name: str, item: DeclaredFeature, traced: TracedAggregate, declare
         raise DefinitionError("a windowed feature takes no ttl; the window says how long events count")
     dtype = _result_type(traced.aggregate.dtype, declared)
     _check_default(item.default, dtype)
-    several = len(item.windows) > 1
+    windows = [as_window(spec) for spec in item.windows]
+    _check_windows(windows, item, traced)
     return [
         WindowFeature(
-            f"{name}_{_suffix(spec)}" if several else name,
+            f"{name}_{window.suffix}" if len(windows) > 1 else name,
             dtype,
             item.freshness,
             traced.aggregate,
-            _window(spec),
+            window,
             item.default,
             item.location,
         )
-        for spec in item.windows
+        for window in windows
     ]
 
 
-def _window(spec: WindowSpec) -> Window:
-    return spec if isinstance(spec, Window) else window(spec)
-
-
-def _suffix(spec: WindowSpec) -> str:
-    return spec.suffix if isinstance(spec, Window) else spec.replace(" ", "")
+def _check_windows(windows: Sequence[Window], item: DeclaredFeature, traced: TracedAggregate) -> None:
+    sources = dict.fromkeys(partial.source for partial in traced.aggregate.partials)
+    for i, window in enumerate(windows):
+        window.check(TIERS[item.freshness])
+        if window in windows[:i]:
+            first = windows[windows.index(window)]
+            raise DefinitionError(f"windows {first} and {window} are the same; leave one out")
+        if isinstance(window, Session) and len(sources) > 1:
+            raise DefinitionError(
+                f"a session is made of the events of one source, not of {', '.join(sources)}; give the ratio a "
+                "sliding or tumbling window, or one of the two sources only"
+            )
 
 
 def _lookup(name: str, item: DeclaredFeature, traced: TracedLookup, declared: DType | None) -> LookupFeature:
@@ -188,5 +195,8 @@ def _check_unique(plan: GroupPlan) -> None:
     seen: dict[str, Location] = {}
     for item in (*plan.features, *plan.on_demand):
         if item.name in seen:
-            raise DefinitionError(f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}")
+            raise DefinitionError(
+                f"feature {item.name!r} is defined twice: {seen[item.name]} and {item.location}; a feature with "
+                "several windows is called by its name and each window, for example n_1h"
+            )
         seen[item.name] = item.location

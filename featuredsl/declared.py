@@ -23,7 +23,7 @@ class DeclaredFeature:
     function: FunctionType
     sources: tuple[EventSource, ...]
     freshness: str
-    windows: tuple[WindowSpec, ...]
+    windows: tuple[object, ...]
     ttl: str | int | None
     default: Value
     location: Location

@@ -15,7 +15,7 @@ from featuredsl.nodes import Value
 from featuredsl.plan import Location
 from featuredsl.sources import EventSource
 from featuredsl.times import DAY, parse_duration
-from featuredsl.windows import TIERS, Window
+from featuredsl.windows import TIERS
 
 C = TypeVar("C", bound=type)
 
@@ -30,13 +30,12 @@ def feature(
     """Declare a feature of a group.
 
     The method's parameters are annotated with event sources, its return with the feature's type; its body
-    builds one aggregate (give `window=`, one or several) or one lookup (`ttl=` is optional). `freshness` is
+    builds one aggregate (give `window=`, one or several: "1h", window(…), tumbling(…), session(…), lifetime; with
+    several the names get suffixes, `n_1h`) or one lookup (`ttl=` is optional). `freshness` is
     one of realtime, 5m, 1h, 1d. `default` is what a null becomes.
     """
     names = _visible_names(sys._getframe(1))
-    spec: tuple[WindowSpec, ...] = (
-        () if window is None else (window,) if isinstance(window, str | Window) else tuple(window)
-    )
+    spec = () if window is None else tuple(window) if isinstance(window, list | tuple) else (window,)
 
     def decorate(function: FunctionType) -> DeclaredFeature:
         location = location_of(function)

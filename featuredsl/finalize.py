@@ -12,7 +12,7 @@ from featuredsl.ondemand import compute
 from featuredsl.online.codec import Snapshot, Tile
 from featuredsl.online.request import EntityState
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
-from featuredsl.tiles import BATCH_TIERS, batch_features, rank_columns, tile_tiers
+from featuredsl.tiles import BATCH_TIERS, TileTier, batch_features, rank_columns, refuse_unstreamable, tile_tiers
 from featuredsl.windows import TIERS
 
 NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
@@ -32,17 +32,21 @@ class FeatureValue:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    tier: str
+    tier: TileTier
     index: int
     merge: Merge
 
 
 class Finalizer:
-    """Computes the features of one group from stored state. Prepared once per plan."""
+    """Computes the features of one group from stored state. Prepared once per plan.
+
+    Raises UnsupportedError for a streamed window that tiles cannot hold.
+    """
 
     def __init__(self, plan: GroupPlan) -> None:
+        refuse_unstreamable(plan, "online store")
         self.plan = plan
-        tiers = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan)}
+        tiers: dict[tuple[str, int | None], TileTier] = {(t.source, t.hop_us): t for t in tile_tiers(plan)}
         self._places: dict[str, tuple[_Place, ...]] = {}
         self._rank_at: dict[str, int] = {}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
@@ -51,9 +55,9 @@ class Finalizer:
                 continue
             if isinstance(feature, WindowFeature):
                 self._places[feature.name] = tuple(
-                    _Place(tier.name, tier.partials.index(partial), partial.merge)
+                    _Place(tier, tier.partials.index(partial), partial.merge)
                     for partial in feature.aggregate.partials
-                    for tier in (tiers[partial.source, feature.window.hop_us],)
+                    for tier in (tiers[partial.source, feature.window.tile_us],)
                 )
             else:
                 names = [column.name for column in rank_columns(plan, feature)]
@@ -88,7 +92,7 @@ class Finalizer:
         row: dict[str, Value] = {}
         newest: int | None = None
         for i, place in enumerate(self._places[feature.name]):
-            tiles = [t for t in state.ring[place.tier] if low <= t.index * feature.window.hop_us < high]
+            tiles = [t for t in state.ring[place.tier.name] if low <= t.index * place.tier.hop_us < high]
             row[f"p{i}"] = merge_values(place.merge, [tile.values[place.index] for tile in tiles])
             newest = _latest(newest, tiles)
         value = evaluate(feature.aggregate.finalize, row)

@@ -48,11 +48,7 @@ def _source(source: EventSource) -> dict[str, Any]:
 def _feature(feature: StoredFeature) -> dict[str, Any]:
     common = {"dtype": feature.dtype, "freshness": feature.freshness, "default": feature.default}
     if isinstance(feature, WindowFeature):
-        window = feature.window
-        return common | {
-            "aggregate": _aggregate(feature.aggregate),
-            "window": [window.size_us, window.hop_us, window.offset_us],
-        }
+        return common | {"aggregate": _aggregate(feature.aggregate), "window": feature.window.meaning}
     return common | {
         "source": feature.source,
         "columns": [list(column) for column in feature.columns],

@@ -49,26 +49,30 @@ def batch_features(plan: GroupPlan, tier: str) -> tuple[StoredFeature, ...]:
 
 
 def tile_tiers(plan: GroupPlan) -> tuple[TileTier, ...]:
-    """The ring tiers of a group, in order of first use."""
+    """The ring tiers of a group, in order of first use: as many slots as a window reaches back over, and one for
+    skew. A tumbling window is one tile of its own size (3 slots), rather than many tiles of a smaller hop, which
+    would have to be kept for twice the window; a sliding window of that hop shares the tier."""
     partials: dict[tuple[str, int], dict[Partial, None]] = {}
     reach: dict[tuple[str, int], int] = {}
     for feature in stream_windows(plan):
-        window = feature.window
+        hop_us, reach_us = feature.window.tile_us, feature.window.reach_us
+        if hop_us is None or reach_us is None:
+            continue
         for partial in feature.aggregate.partials:
-            at = (partial.source, window.hop_us)
+            at = (partial.source, hop_us)
             partials.setdefault(at, {})[partial] = None
-            reach[at] = max(reach.get(at, 0), (window.size_us + window.offset_us) // window.hop_us)
+            reach[at] = max(reach.get(at, 0), reach_us // hop_us)
     return tuple(
-        TileTier(source, hop_us, reach[source, hop_us] + 2, tuple(columns))
+        TileTier(source, hop_us, reach[source, hop_us] + 1, tuple(columns))
         for (source, hop_us), columns in partials.items()
     )
 
 
 def longest_reach_us(plan: GroupPlan) -> int:
-    """The longest window with its offset and one hop; what a key needs to live past its last event."""
-    windows = [f.window.reach_us for f in plan.features if isinstance(f, WindowFeature)]
-    lookups = [f.ttl_us for f in plan.features if isinstance(f, LookupFeature) and f.ttl_us is not None]
-    return max(windows + lookups, default=0)
+    """The longest window with its offset and one hop; what a key needs to live past its last event. What sees
+    back without limit (a lifetime, a session, a lookup without ttl) does not count."""
+    reaches = [f.window.reach_us if isinstance(f, WindowFeature) else f.ttl_us for f in plan.features]
+    return max((reach for reach in reaches if reach is not None), default=0)
 
 
 def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
@@ -78,9 +82,22 @@ def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
     return first + tuple(Column(name, dtype) for name, dtype in feature.columns)
 
 
-def refuse_wide_partials(plan: GroupPlan, target: str) -> None:
-    """Raises UnsupportedError for a streamed window whose partials are not fixed-width numbers."""
+def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
+    """Raises UnsupportedError for what no stream job keeps yet: the tier 5m, and a streamed window that tiles cannot
+    hold, because they would be without bound or its partials are not fixed-width numbers."""
+    for other in plan.features:
+        if other.freshness not in STREAM_TIERS + BATCH_TIERS:
+            raise UnsupportedError(
+                f"{target}: {plan.name}.{other.name} ({other.location}): tier {other.freshness} is not built yet; "
+                f"use one of {', '.join(STREAM_TIERS + BATCH_TIERS)}"
+            )
     for feature in stream_windows(plan):
+        if feature.window.tile_us is None:
+            raise UnsupportedError(
+                f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} cannot be kept "
+                f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
+                "(training sets of it work as it is)"
+            )
         wide = sorted({p.dtype for p in feature.aggregate.partials} - {"int", "float"})
         if wide:
             raise UnsupportedError(
@@ -92,9 +109,9 @@ def refuse_wide_partials(plan: GroupPlan, target: str) -> None:
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
     """The layout of a group under a store version (default: its fingerprint).
 
-    Raises UnsupportedError for a streamed window over strings.
+    Raises UnsupportedError for a streamed window that tiles cannot hold.
     """
-    refuse_wide_partials(plan, "online store")
+    refuse_unstreamable(plan, "online store")
     ring = tuple(
         RingTier(
             tier.name,

@@ -1,43 +1,71 @@
-"""Which part of time a windowed feature covers.
-
-A window W asked at t covers `[floor(t - W, hop), t)`: the head is exact, the tail is aligned down to the hop.
-With an offset both ends lie on the hop: `[floor(t - W - offset, hop), floor(t - offset, hop))`.
-"""
+"""How windows are declared: `"1h"`, `window(…)`, `tumbling(…)`, `session(…)`, `lifetime`; what is refused and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
 
-from featuredsl.errors import DefinitionError
-from featuredsl.times import DAY, HOUR, MINUTE, SECOND, floor, format_duration, parse_duration
+from featuredsl.errors import DefinitionError, InputError
+from featuredsl.tiers import TIERS, Edge, Tier
+from featuredsl.times import DAY, HOUR, MINUTE, SECOND, format_duration, parse_duration
+from featuredsl.window_kinds import BEGINNING, Lifetime, Session, Sliding, Span, Tumbling, Window
 
+__all__ = [
+    "BEGINNING",
+    "TIERS",
+    "Edge",
+    "Lifetime",
+    "Session",
+    "Sliding",
+    "Span",
+    "Tier",
+    "Tumbling",
+    "Window",
+    "as_window",
+    "default_hop",
+    "lifetime",
+    "session",
+    "tumbling",
+    "window",
+]
+
+Duration = str | int
+T = TypeVar("T")
 HOPS = (DAY, HOUR, 5 * MINUTE, MINUTE, 30 * SECOND, 5 * SECOND, SECOND)
+SHORTEST: Final = 12 * SECOND
+
+lifetime: Final = Lifetime()
+"""The window of every event before t: `window=lifetime`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A sliding window: size, hop and offset in microseconds."""
+def window(size: Duration, *, hop: Duration | None = None, offset: Duration | None = None) -> Sliding:
+    """A sliding window, for example `window("1d", offset="1d")`; durations are texts or microseconds."""
+    return _located("window()", lambda: _sliding(size, hop, offset))
 
-    size_us: int
-    hop_us: int
-    offset_us: int = 0
 
-    @property
-    def suffix(self) -> str:
-        """What a feature with several windows is called by: `1h`, `1d_offset_1d`."""
-        name = format_duration(self.size_us)
-        return f"{name}_offset_{format_duration(self.offset_us)}" if self.offset_us else name
+def tumbling(size: Duration) -> Tumbling:
+    """The last complete window of `size` (whole seconds), aligned to the Unix epoch: `tumbling("1h")` at 10:20 is
+    [09:00, 10:00)."""
+    return _located("tumbling()", lambda: _tumbling(size))
 
-    def bounds(self, t_us: int) -> tuple[int, int]:
-        """The covered interval `[low, high)` when asked at `t_us`."""
-        low = floor(t_us - self.size_us - self.offset_us, self.hop_us)
-        high = floor(t_us - self.offset_us, self.hop_us) if self.offset_us else t_us
-        return low, high
 
-    @property
-    def reach_us(self) -> int:
-        """How far back from t the window can see."""
-        return self.size_us + self.offset_us + self.hop_us
+def session(gap: Duration) -> Session:
+    """The last session closed by t: events less than `gap` apart; `session("30m")` closes 30 minutes after its last."""
+    return _located("session()", lambda: Session(_positive("session gap", gap), _spelled(gap)))
+
+
+def as_window(spec: object) -> Window:
+    """The window of a `window=` argument: a Window, a duration, or "lifetime"."""
+    if isinstance(spec, Window):
+        return spec
+    if spec == "lifetime":
+        return lifetime
+    if isinstance(spec, str):
+        return _sliding(spec, None, None)
+    name = getattr(spec, "__name__", repr(spec))
+    raise DefinitionError(f"window {name} is no window; {_HOW}")
 
 
 def default_hop(size_us: int) -> int:
@@ -45,42 +73,62 @@ def default_hop(size_us: int) -> int:
     for hop in HOPS:
         if hop * 12 <= size_us and size_us % hop == 0:
             return hop
-    raise DefinitionError(
-        f"window {format_duration(size_us)} has no hop: use at least 12s in whole seconds, or give hop="
-    )
+    raise DefinitionError(f"window {format_duration(size_us)} has no hop: use at least 12s in whole seconds")
 
 
-def window(size: str | int, *, hop: str | int | None = None, offset: str | int | None = None) -> Window:
-    """A sliding window, for example `window("1d", offset="1d")`; sizes are durations or microseconds."""
-    size_us = parse_duration(size)
-    hop_us = default_hop(size_us) if hop is None else parse_duration(hop)
-    offset_us = 0 if offset is None else parse_duration(offset)
+_HOW = "write a duration such as '1h', window('1d', offset='1d'), tumbling('1h'), session('30m') or lifetime"
+
+
+def _sliding(size: Duration, hop: Duration | None, offset: Duration | None) -> Sliding:
+    size_us = _positive("window", size)
+    if size_us < SHORTEST or size_us % SECOND:
+        raise DefinitionError(f"window {format_duration(size_us)} must be at least 12s in whole seconds")
+    hop_us = default_hop(size_us) if hop is None else _positive("hop", hop)
+    offset_us = 0 if offset is None else _positive("offset", offset)
     if size_us % hop_us:
-        raise DefinitionError(f"hop {format_duration(hop_us)} does not divide the window {format_duration(size_us)}")
+        raise DefinitionError(
+            f"hop {format_duration(hop_us)} does not divide the window {format_duration(size_us)}; "
+            f"leave hop= out for {format_duration(default_hop(size_us))}"
+        )
     if offset_us % hop_us:
         raise DefinitionError(
-            f"offset {format_duration(offset_us)} is not a multiple of the hop {format_duration(hop_us)}"
+            f"offset {format_duration(offset_us)} is not a multiple of the hop {format_duration(hop_us)}; "
+            "use a multiple, or a hop= that divides both window and offset"
         )
-    return Window(size_us, hop_us, offset_us)
+    name = f"{_spelled(size)}_offset_{_spelled(offset)}" if offset is not None else _spelled(size)
+    return Sliding(size_us, hop_us, offset_us, name)
 
 
-@dataclass(frozen=True, slots=True)
-class Tier:
-    """A freshness tier: the value at t is the value at `floor(t - delay, period)` (period 0: at t)."""
-
-    name: str
-    period_us: int
-    delay_us: int
-    engine: str
-
-    def query_time(self, t_us: int) -> int:
-        """The time that a value read at `t_us` is computed for."""
-        return t_us if self.period_us == 0 else floor(t_us - self.delay_us, self.period_us)
+def _tumbling(size: Duration) -> Tumbling:
+    size_us = _positive("tumbling window", size)
+    if size_us % SECOND:
+        raise DefinitionError(f"tumbling window {format_duration(size_us)} must be in whole seconds")
+    return Tumbling(size_us, _spelled(size))
 
 
-TIERS: dict[str, Tier] = {
-    "realtime": Tier("realtime", 0, 0, "flink"),
-    "5m": Tier("5m", MINUTE, 30 * SECOND, "flink"),
-    "1h": Tier("1h", HOUR, 10 * MINUTE, "spark"),
-    "1d": Tier("1d", DAY, HOUR, "spark"),
-}
+def _positive(what: str, value: object) -> int:
+    """Microseconds of a duration above 0; True is no duration, though Python counts it as 1."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        raise DefinitionError(f"{what} {value!r} is no duration; write it like '30s', '5m', '1h' or '7d'")
+    try:
+        us = parse_duration(value)
+    except InputError as error:
+        raise DefinitionError(f"{what} {error}; {_HOW}" if what == "window" else f"{what} {error}") from None
+    if us <= 0:
+        raise DefinitionError(f"{what} {value!r} must be more than 0; write it like '30s', '5m', '1h' or '7d'")
+    return us
+
+
+def _spelled(duration: Duration) -> str:
+    """A duration as a part of a feature's name: as the author wrote it."""
+    return duration.replace(" ", "") if isinstance(duration, str) else format_duration(duration)
+
+
+def _located(what: str, make: Callable[[], T]) -> T:
+    """What `make` gives; an error names the line that asked."""
+    try:
+        return make()
+    except DefinitionError as error:
+        frame = sys._getframe(2)
+        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+        raise DefinitionError(f"{what} ({place}): {error}") from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
@@ -12,7 +12,7 @@ from rich.table import Table
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB, SPARK
-from featuredsl.errors import InputError
+from featuredsl.errors import InputError, UnsupportedError
 from featuredsl.loader import load_definitions
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
@@ -81,15 +81,30 @@ def explain(definitions: Path, group: str, sql: bool) -> None:
     console = Console()
     for plan in plans:
         console.print(_feature_table(plan))
-        layout = store_layout(plan)
-        for tier in layout.ring:
-            console.print(
-                f"  ring {tier.name}: {tier.slots} slots x {tier.slot_size} bytes at byte {layout.offset(tier.name)}"
-            )
-        console.print(f"  {layout.total_size} bytes of tiles per entity, {len(layout.hash_fields)} hash fields")
+        for line in _online(plan):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
     if sql:
         for target in ("flink", "spark", "duckdb"):
-            click.echo(f"\n-- {target}\n{program(plans, target)}")
+            click.echo(f"\n-- {target}\n{_program_or_reason(plans, target)}")
+
+
+def _online(plan: GroupPlan) -> Iterator[str]:
+    """What an entity costs online, or why the group is not kept there."""
+    try:
+        layout = store_layout(plan)
+    except UnsupportedError as error:
+        yield f"not online: {error}"
+        return
+    for tier in layout.ring:
+        yield f"ring {tier.name}: {tier.slots} slots x {tier.slot_size} bytes at byte {layout.offset(tier.name)}"
+    yield f"{layout.total_size} bytes of tiles per entity, {len(layout.hash_fields)} hash fields"
+
+
+def _program_or_reason(plans: list[GroupPlan], target: str) -> str:
+    try:
+        return program(plans, target)
+    except UnsupportedError as error:
+        return f"-- no program: {error}"
 
 
 def _feature_table(plan: GroupPlan) -> Table:
@@ -109,8 +124,9 @@ def _feature_row(feature: StoredFeature) -> tuple[str, ...]:
     common = (feature.name, feature.dtype, feature.freshness, feature.tier.engine)
     if isinstance(feature, WindowFeature):
         sources = ", ".join(dict.fromkeys(p.source for p in feature.aggregate.partials))
-        hop = format_duration(feature.window.hop_us)
-        return (*common, sources, feature.window.suffix, hop, str(feature.location))
+        tile_us = feature.window.tile_us
+        hop = "" if tile_us is None else format_duration(tile_us)
+        return (*common, sources, str(feature.window), hop, str(feature.location))
     return (*common, feature.source, _ttl(feature), "", str(feature.location))
 
 

@@ -146,7 +146,6 @@ def explain_read(group: str, key: str, at: str | None) -> None:
 def _why(feature: WindowFeature | LookupFeature, asked: int) -> str:
     at = feature.tier.query_time(asked)
     if isinstance(feature, WindowFeature):
-        low, high = feature.window.bounds(at)
-        return f"events in [{format_time(low)}, {format_time(high)})"
+        return feature.window.describe(at)
     ttl = "" if feature.ttl_us is None else f", at most {format_duration(feature.ttl_us)} old"
     return f"latest event before {format_time(at)}{ttl}"

@@ -14,8 +14,7 @@ from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature
 from featuredsl.sources import EventSource
-from featuredsl.tiles import TileTier, refuse_wide_partials, stream_lookups, tile_tiers
-from featuredsl.windows import TIERS
+from featuredsl.tiles import TileTier, refuse_unstreamable, stream_lookups, tile_tiers
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     """The statements of a feature job: functions, source tables, sinks, then the INSERTs, in order."""
     sources: dict[str, EventSource] = {}
     for target in targets:
-        _refuse_unsupported(target.plan)
+        refuse_unstreamable(target.plan, "flink")
         for source in target.plan.sources:
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
@@ -61,16 +60,6 @@ FUNCTIONS = (
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'",
 )
-
-
-def _refuse_unsupported(plan: GroupPlan) -> None:
-    refuse_wide_partials(plan, "flink")
-    for feature in plan.features:
-        if feature.freshness == "5m":
-            raise UnsupportedError(
-                f"flink: {plan.name}.{feature.name} ({feature.location}): tier 5m is not built yet; "
-                f"use one of {', '.join(name for name in TIERS if name != '5m')}"
-            )
 
 
 def _options(pairs: Iterable[tuple[str, str]]) -> str:

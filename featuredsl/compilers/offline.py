@@ -5,7 +5,8 @@ the block of `low` and the prefix of the block of `high`. Both are running aggre
 multiplied with its events and a heavy entity is spread over its blocks (van Herk 1992).
 
 All units of a group are stacked in one relation, told apart by `fdsl_unit`: the prefixes and the suffixes (in
-descending time) of every window, and the lookups (one block). So any number of features costs one window
+descending time) of every window, the lookups and the closed sessions (one block). A tumbling window is one whole
+block and a lifetime the prefix of the only one: each needs one side. So any number of features costs one window
 operator and one grouping, which matters where planning and shuffles dominate.
 
 Inputs are views: one per source, named after it, with its columns and `ts_us` (event time in microseconds);
@@ -16,11 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 
 from featuredsl.aggregators import Merge, Partial
+from featuredsl.compilers.edges import edge, query_time
 from featuredsl.compilers.scalar import Dialect, floor_to, render
+from featuredsl.compilers.sessions import closed_sessions
 from featuredsl.compilers.units import (
     LookupUnit,
+    SessionUnit,
     Units,
     WindowUnit,
     has_key,
@@ -32,7 +37,6 @@ from featuredsl.compilers.units import (
 )
 from featuredsl.dtypes import DType
 from featuredsl.plan import GroupPlan
-from featuredsl.windows import Tier
 
 LABELS = "labels"
 UNIT = "fdsl_unit"
@@ -63,14 +67,40 @@ class _Slot:
         return f"{self.merge}_{self.dtype}_{self.number}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One running aggregate of a window: the block and the edge in it that a label asks for. Running back in time
+    it takes the end of a block from the edge on, else the start up to the edge."""
+
+    block: str
+    edge: str
+    back: bool = False
+
+
+def _sides(unit: WindowUnit) -> tuple[_Side, ...]:
+    window, asked = unit.window, query_time(unit.tier)
+    high = edge(window.high, asked)
+    if window.low is None:
+        return (_Side("0", high),)
+    low, size = edge(window.low, asked), str(window.block_us)
+    if window.fills_block:
+        return (_Side(low, high),)
+    return _Side(floor_to(high, size), high), _Side(floor_to(low, size), f"1 - {low}", back=True)
+
+
 class _Stack:
-    """One relation of all units: window i has the numbers 2i (prefix) and 2i+1 (suffix), then the lookups."""
+    """One relation of all units, numbered: the sides of each window, then the lookups, then the sessions."""
 
     def __init__(self, plan: GroupPlan, dialect: Dialect, units: Units) -> None:
         self.plan = plan
         self.dialect = dialect
         self.windows = list(units.windows.items())
         self.lookups = list(units.lookups)
+        self.sessions = list(units.sessions.items())
+        self.sides = [_sides(unit) for unit, _ in self.windows]
+        firsts = list(accumulate((len(sides) for sides in self.sides), initial=0))
+        self.numbers = [tuple(range(a, b)) for a, b in pairwise(firsts)]
+        self.first_lookup = firsts[-1]
         self.slots = {unit: _slots(partials) for unit, partials in self.windows}
         names = {slot.name: slot for slots in self.slots.values() for slot in slots}
         self.all_slots = [names[name] for name in sorted(names)]
@@ -78,12 +108,18 @@ class _Stack:
 
     def ctes(self, labels: str) -> str:
         sources = dict.fromkeys([unit.source for unit, _ in self.windows] + [u.source for u in self.lookups])
-        rows = "\n  UNION ALL ".join([*(self.events(name) for name in sources), self.asked(labels)])
+        events = [self.events(name) for name in sources] + [self.closed(i) for i in range(len(self.sessions))]
+        rows = "\n  UNION ALL ".join([*events, self.asked(labels)])
         over = [f"{slot.merge.upper()}({slot.name}) OVER w AS {slot.name}" for slot in self.all_slots]
-        over += [f"MAX(r{i}) OVER w AS r{i}" for i in range(len(self.lookups))]
+        over += [f"MAX(r{i}) OVER w AS r{i}" for i in range(len(self.lookups) + len(self.sessions))]
         part = ", ".join([*self.keys, UNIT, "b"])
+        session_ctes = "".join(
+            f"{cte},\n"
+            for i, (unit, partials) in enumerate(self.sessions)
+            for cte in closed_sessions(f"fdsl_session_{i}", unit, partials, self.plan, self.dialect)
+        )
         return (
-            f"WITH stacked AS (\n  {rows}),\n"
+            f"WITH {session_ctes}stacked AS (\n  {rows}),\n"
             f"running AS (SELECT label_id, {UNIT}, o, {', '.join(over)}\n"
             f"  FROM stacked WINDOW w AS (PARTITION BY {part} ORDER BY o "
             "RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),\n"
@@ -93,12 +129,13 @@ class _Stack:
 
     def events(self, source: str) -> str:
         """The events of a source, once for each side of each of its units."""
-        mine = {2 * i: unit for i, (unit, _) in enumerate(self.windows) if unit.source == source}
+        mine = [i for i, (unit, _) in enumerate(self.windows) if unit.source == source]
         latest = {n: unit for n, unit in self.numbered_lookups() if unit.source == source}
-        numbers = [n + side for n in mine for side in (0, 1)] + list(latest)
-        blocks = {f"{n}, {n + 1}": floor_to("ts_us", str(unit.window.size_us)) for n, unit in mine.items()}
-        suffixes = ", ".join(str(n + 1) for n in mine)
-        order = f"CASE WHEN {UNIT} IN ({suffixes}) THEN -ts_us ELSE ts_us END" if mine else "ts_us"
+        numbers = [n for i in mine for n in self.numbers[i]] + list(latest)
+        sizes = {_listed(self.numbers[i]): self.windows[i][0].window.block_us for i in mine}
+        blocks = {numbers: floor_to("ts_us", str(size)) for numbers, size in sizes.items() if size is not None}
+        back = [n for i in mine for n, side in zip(self.numbers[i], self.sides[i], strict=True) if side.back]
+        order = f"CASE WHEN {UNIT} IN ({_listed(back)}) THEN -ts_us ELSE ts_us END" if back else "ts_us"
         columns = [
             *(f"{key} AS k{i}" for i, key in enumerate(key_columns(self.plan, self.dialect))),
             UNIT,
@@ -107,21 +144,37 @@ class _Stack:
             "CAST(NULL AS BIGINT) AS label_id",
             *(f"{self.lift(slot, mine)} AS {slot.name}" for slot in self.all_slots),
             *(f"{self.rank(number, unit, source)} AS r{i}" for i, (number, unit) in self.ranked()),
+            *(f"NULL AS r{i}" for i, _, _ in self.numbered_sessions()),
         ]
         return f"SELECT {', '.join(columns)}\n  FROM {self.times(source, numbers)} WHERE {self.key_given()}"
+
+    def closed(self, index: int) -> str:
+        """The sessions of a unit; one that closes at the time that is asked for has closed."""
+        mine = len(self.lookups) + index
+        ranks = ["r" if i == mine else "NULL" for i in range(len(self.lookups) + len(self.sessions))]
+        columns = [
+            *self.keys,
+            f"{self.numbered_sessions()[index][1]} AS {UNIT}",
+            "0 AS b",
+            "closed - 1 AS o",
+            "CAST(NULL AS BIGINT) AS label_id",
+            *(f"{null_of(slot.dtype, self.dialect)} AS {slot.name}" for slot in self.all_slots),
+            *(f"{value} AS r{i}" for i, value in enumerate(ranks)),
+        ]
+        return f"SELECT {', '.join(columns)} FROM fdsl_session_{index}"
 
     def asked(self, labels: str) -> str:
         """The labels, once for each side of each unit, at the edge that they ask for."""
         edges: dict[str, str] = {}
         blocks: dict[str, str] = {}
-        for i, (unit, _) in enumerate(self.windows):
-            low, high = _bounds(unit)
-            size = str(unit.window.size_us)
-            edges |= {str(2 * i): high, str(2 * i + 1): f"1 - {low}"}
-            blocks |= {str(2 * i): floor_to(high, size), str(2 * i + 1): floor_to(low, size)}
-        edges |= {str(number): _query_time(unit.tier) for number, unit in self.numbered_lookups()}
-        numbers = list(range(2 * len(self.windows) + len(self.lookups)))
-        nulls = [f"{null_of(slot.dtype, self.dialect)}" for slot in self.all_slots] + ["NULL"] * len(self.lookups)
+        for numbers, sides in zip(self.numbers, self.sides, strict=True):
+            edges |= {str(n): side.edge for n, side in zip(numbers, sides, strict=True)}
+            blocks |= {str(n): side.block for n, side in zip(numbers, sides, strict=True)}
+        edges |= {str(number): query_time(unit.tier) for number, unit in self.numbered_lookups()}
+        edges |= {str(number): query_time(unit.tier) for _, number, unit in self.numbered_sessions()}
+        numbers = tuple(map(int, edges))
+        ranks = len(self.lookups) + len(self.sessions)
+        nulls = [f"{null_of(slot.dtype, self.dialect)}" for slot in self.all_slots] + ["NULL"] * ranks
         columns = [
             *key_columns(self.plan, self.dialect),
             UNIT,
@@ -136,20 +189,24 @@ class _Stack:
         columns = []
         for i, (unit, partials) in enumerate(self.windows):
             for j, (slot, partial) in enumerate(zip(self.slots[unit], partials, strict=True)):
-                value = f"{slot.merge.upper()}(CASE WHEN {UNIT} IN ({2 * i}, {2 * i + 1}) THEN {slot.name} END)"
+                value = f"{slot.merge.upper()}(CASE WHEN {UNIT} IN ({_listed(self.numbers[i])}) THEN {slot.name} END)"
                 columns.append(f"CAST({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
         for i, (number, _) in self.ranked():
             mine = f"CASE WHEN {UNIT} = {number} THEN"
             columns += [f"MAX({mine} r{i} END) AS l{i}", f"MAX({mine} o END) AS l{i}_q"]
+        for i, (slot_at, number, _) in enumerate(self.numbered_sessions()):
+            last = f"(MAX(CASE WHEN {UNIT} = {number} THEN r{slot_at} END))"
+            columns += [f"{last}.p{j} AS s{i}_p{j}" for j in range(len(self.sessions[i][1]))]
         return columns
 
-    def lift(self, slot: _Slot, mine: Mapping[int, WindowUnit]) -> str:
+    def lift(self, slot: _Slot, mine: Sequence[int]) -> str:
         by_lift: dict[str, list[int]] = {}
-        for number, unit in mine.items():
-            for own, partial in zip(self.slots[unit], self.windows[number // 2][1], strict=True):
+        for i in mine:
+            unit, partials = self.windows[i]
+            for own, partial in zip(self.slots[unit], partials, strict=True):
                 if own == slot:
-                    by_lift.setdefault(render(partial.lift, self.dialect), []).extend((number, number + 1))
-        cases = {", ".join(map(str, numbers)): text for text, numbers in by_lift.items()}
+                    by_lift.setdefault(render(partial.lift, self.dialect), []).extend(self.numbers[i])
+        cases = {_listed(numbers): text for text, numbers in by_lift.items()}
         return _choose(cases, otherwise=null_of(slot.dtype, self.dialect))
 
     def rank(self, number: int, unit: LookupUnit, source: str) -> str:
@@ -159,8 +216,12 @@ class _Stack:
         return f"CASE WHEN {UNIT} = {number}{where} THEN {rank_struct(unit, self.dialect)} END"
 
     def numbered_lookups(self) -> list[tuple[int, LookupUnit]]:
-        first = 2 * len(self.windows)
-        return [(first + i, unit) for i, unit in enumerate(self.lookups)]
+        return [(self.first_lookup + i, unit) for i, unit in enumerate(self.lookups)]
+
+    def numbered_sessions(self) -> list[tuple[int, int, SessionUnit]]:
+        """For each session unit the number of its `r` column, its own number, and the unit."""
+        before = len(self.lookups)
+        return [(before + i, self.first_lookup + before + i, unit) for i, (unit, _) in enumerate(self.sessions)]
 
     def ranked(self) -> list[tuple[int, tuple[int, LookupUnit]]]:
         return list(enumerate(self.numbered_lookups()))
@@ -179,7 +240,7 @@ def _repeated_duckdb(view: str, numbers: Sequence[int]) -> str:
 
 
 def _repeated_spark(view: str, numbers: Sequence[int]) -> str:
-    return f"{view} LATERAL VIEW explode(array({', '.join(map(str, numbers))})) fdsl_units AS {UNIT}"
+    return f"{view} LATERAL VIEW explode(array({_listed(numbers)})) fdsl_units AS {UNIT}"
 
 
 _REPEATED: dict[str, Callable[[str, Sequence[int]], str]] = {
@@ -198,16 +259,8 @@ def _slots(partials: Sequence[Partial]) -> tuple[_Slot, ...]:
     return tuple(slots)
 
 
-def _query_time(tier: Tier) -> str:
-    return "ts_us" if tier.period_us == 0 else floor_to(f"(ts_us - {tier.delay_us})", str(tier.period_us))
-
-
-def _bounds(unit: WindowUnit) -> tuple[str, str]:
-    window, asked = unit.window, _query_time(unit.tier)
-    low = floor_to(f"({asked} - {window.size_us + window.offset_us})", str(window.hop_us))
-    if not window.offset_us:
-        return low, asked
-    return low, floor_to(f"({asked} - {window.offset_us})", str(window.hop_us))
+def _listed(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers))
 
 
 def _choose(cases: Mapping[str, str], otherwise: str) -> str:

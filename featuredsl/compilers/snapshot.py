@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from featuredsl.compilers.scalar import Dialect, render
+from featuredsl.compilers.sessions import closed_sessions
 from featuredsl.compilers.units import (
     LookupUnit,
     Units,
+    WindowUnit,
     has_key,
     key_columns,
     null_of,
@@ -20,7 +22,7 @@ from featuredsl.compilers.units import (
     units_of,
     value_columns,
 )
-from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
 
 
 def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[StoredFeature]) -> str:
@@ -31,11 +33,18 @@ def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[S
     units = units_of(plan, features)
     keys = ", ".join(key_columns(plan, dialect))
     sources = dict.fromkeys([unit.source for unit in units.windows] + [u.source for u in units.lookups])
-    rows = "\n  UNION ALL ".join(_events(plan, dialect, units, name, at_us) for name in sources)
+    events = [_events(plan, dialect, units, name, at_us) for name in sources]
+    events += [_closed(plan, dialect, units, i, at_us) for i in range(len(units.sessions))]
+    rows = "\n  UNION ALL ".join(events)
     values = ",\n  ".join([keys, *value_columns(plan, features, units, dialect)])
     reach = _reach(features, at_us)
+    sessions = "".join(
+        f"{cte},\n"
+        for i, (unit, partials) in enumerate(units.sessions.items())
+        for cte in closed_sessions(f"fdsl_session_{i}", unit, partials, plan, dialect)
+    )
     return (
-        f"WITH events AS (\n  {rows}),\n"
+        f"WITH {sessions}events AS (\n  {rows}),\n"
         f"merged AS (SELECT {keys}, {', '.join(_merged(dialect, units, at_us))}\n"
         f"  FROM events WHERE {reach} GROUP BY {keys})\n"
         f"SELECT {values}\nFROM merged"
@@ -45,15 +54,35 @@ def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[S
 def _events(plan: GroupPlan, dialect: Dialect, units: Units, source: str, at_us: int) -> str:
     columns = [*key_columns(plan, dialect), "ts_us"]
     for i, (unit, partials) in enumerate(units.windows.items()):
-        low, high = unit.window.bounds(unit.tier.query_time(at_us))
+        inside = _inside(unit, at_us)
         for j, partial in enumerate(partials):
             value = null_of(partial.dtype, dialect)
             if unit.source == source:
-                lift = render(partial.lift, dialect)
-                value = f"CASE WHEN ts_us >= {low} AND ts_us < {high} THEN {lift} ELSE {value} END"
+                value = f"CASE WHEN {inside} THEN {render(partial.lift, dialect)} ELSE {value} END"
             columns.append(f"{value} AS w{i}_p{j}")
     columns += [f"{_rank(dialect, u, source, at_us)} AS l{i}" for i, u in enumerate(units.lookups)]
+    columns += [f"NULL AS s{i}" for i in range(len(units.sessions))]
     return f"SELECT {', '.join(columns)}\n  FROM {dialect.ident(source)} WHERE {has_key(plan, dialect)}"
+
+
+def _inside(unit: WindowUnit, at_us: int) -> str:
+    low, high = unit.window.bounds(unit.tier.query_time(at_us))
+    before = f"ts_us < {high}"
+    return before if unit.window.low is None else f"ts_us >= {low} AND {before}"
+
+
+def _closed(plan: GroupPlan, dialect: Dialect, units: Units, index: int, at_us: int) -> str:
+    """The sessions closed by the time that is asked for, as rows at the last microsecond before they closed."""
+    asked = list(units.sessions)[index].tier.query_time(at_us)
+    columns = [f"k{i} AS {key}" for i, key in enumerate(key_columns(plan, dialect))] + ["closed - 1 AS ts_us"]
+    columns += [
+        f"{null_of(partial.dtype, dialect)} AS w{i}_p{j}"
+        for i, partials in enumerate(units.windows.values())
+        for j, partial in enumerate(partials)
+    ]
+    columns += [f"NULL AS l{i}" for i in range(len(units.lookups))]
+    columns += [f"{'r' if i == index else 'NULL'} AS s{i}" for i in range(len(units.sessions))]
+    return f"SELECT {', '.join(columns)}\n  FROM fdsl_session_{index} WHERE closed <= {asked}"
 
 
 def _rank(dialect: Dialect, unit: LookupUnit, source: str, at_us: int) -> str:
@@ -72,6 +101,8 @@ def _merged(dialect: Dialect, units: Units, at_us: int) -> list[str]:
     for i, unit in enumerate(units.lookups):
         asked = f"CAST({unit.tier.query_time(at_us)} AS BIGINT)"
         columns += [f"MAX(l{i}) AS l{i}", f"{asked} AS l{i}_q"]
+    for i, parts in enumerate(units.sessions.values()):
+        columns += [f"(MAX(s{i})).p{j} AS s{i}_p{j}" for j in range(len(parts))]
     return columns
 
 
@@ -86,6 +117,6 @@ def _reach(features: Sequence[StoredFeature], at_us: int) -> str:
 
 def _start(feature: StoredFeature, at_us: int) -> int | None:
     asked = feature.tier.query_time(at_us)
-    if isinstance(feature, WindowFeature):
-        return feature.window.bounds(asked)[0]
-    return None if feature.ttl_us is None else asked - feature.ttl_us
+    if isinstance(feature, LookupFeature):
+        return None if feature.ttl_us is None else asked - feature.ttl_us
+    return None if feature.window.reach_us is None else feature.window.bounds(asked)[0]

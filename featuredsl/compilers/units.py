@@ -1,22 +1,25 @@
 """What the batch compilers share: the units of a query, and feature values over the columns of the units.
 
-A unit is what several features have in common: the partials of one source over one window and tier, or the
-greatest rank of one source under one filter and tier. Window unit i has the columns `w<i>_p<j>`, lookup unit
-i the rank `l<i>` and the time that it was asked for, `l<i>_q`.
+A unit is what several features have in common: the partials of one source over one window and tier, those of the
+sessions of one source under one filter and tier, or the greatest rank of one source under one filter and tier.
+Window unit i has the columns `w<i>_p<j>`, session unit i `s<i>_p<j>`, lookup unit i the rank `l<i>` and the time
+that it was asked for, `l<i>_q`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 
-from featuredsl.aggregators import Partial
+from featuredsl.aggregators import Aggregate, Partial
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
 from featuredsl.nodes import Column, Literal, Node, call
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.tiers import TIERS, Tier
 from featuredsl.tiles import rank_columns
-from featuredsl.windows import TIERS, Tier, Window
+from featuredsl.window_kinds import Session, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +27,23 @@ class WindowUnit:
     """The partials of one source over one window, asked at one tier's query time."""
 
     source: str
-    window: Window
+    window: Span
     freshness: str
+
+    @property
+    def tier(self) -> Tier:
+        """The freshness tier."""
+        return TIERS[self.freshness]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionUnit:
+    """The partials of the sessions that the events of one source make under one filter, asked at one tier's time."""
+
+    source: str
+    window: Session
+    freshness: str
+    where: Node | None
 
     @property
     def tier(self) -> Tier:
@@ -53,20 +71,37 @@ class Units:
     """The units of a query, in order of first use."""
 
     windows: dict[WindowUnit, tuple[Partial, ...]]
+    sessions: dict[SessionUnit, tuple[Partial, ...]]
     lookups: tuple[LookupUnit, ...]
+
+    def column(self, feature: WindowFeature, partial: Partial) -> str:
+        """The column that holds a partial of a feature."""
+        unit = _window_unit(feature, partial)
+        if isinstance(unit, SessionUnit):
+            return f"s{list(self.sessions).index(unit)}_p{self.sessions[unit].index(partial)}"
+        return f"w{list(self.windows).index(unit)}_p{self.windows[unit].index(partial)}"
 
 
 def units_of(plan: GroupPlan, features: Sequence[StoredFeature]) -> Units:
     """The units that the features need."""
     windows: dict[WindowUnit, dict[Partial, None]] = {}
+    sessions: dict[SessionUnit, dict[Partial, None]] = {}
     lookups: dict[LookupUnit, None] = {}
     for feature in features:
-        if isinstance(feature, WindowFeature):
-            for partial in feature.aggregate.partials:
-                windows.setdefault(_window_unit(feature, partial), {})[partial] = None
-        else:
+        if isinstance(feature, LookupFeature):
             lookups[_lookup_unit(plan, feature)] = None
-    return Units({unit: tuple(partials) for unit, partials in windows.items()}, tuple(lookups))
+            continue
+        for partial in feature.aggregate.partials:
+            unit = _window_unit(feature, partial)
+            if isinstance(unit, SessionUnit):
+                sessions.setdefault(unit, {})[partial] = None
+            else:
+                windows.setdefault(unit, {})[partial] = None
+    return Units(
+        {unit: tuple(partials) for unit, partials in windows.items()},
+        {unit: tuple(partials) for unit, partials in sessions.items()},
+        tuple(lookups),
+    )
 
 
 def key_columns(plan: GroupPlan, dialect: Dialect) -> list[str]:
@@ -84,15 +119,20 @@ def null_of(dtype: DType, dialect: Dialect) -> str:
     return f"CAST(NULL AS {dialect.type_name(dtype)})"
 
 
+def struct(fields: Sequence[tuple[str, str]], dialect: Dialect) -> str:
+    """A struct of named values; structs order field by field."""
+    if dialect.name == "spark":
+        return "named_struct(" + ", ".join(f"'{key}', {value}" for key, value in fields) + ")"
+    return "{" + ", ".join(f"'{key}': {value}" for key, value in fields) + "}"
+
+
 def rank_struct(unit: LookupUnit, dialect: Dialect) -> str:
     """A struct that orders like (event time, sequence, row), null lowest."""
     fields = [("t", "ts_us")]
     for i, (column, _) in enumerate(unit.columns):
         ident = dialect.ident(column)
         fields += [(f"n{i}", f"{ident} IS NOT NULL"), (f"v{i}", ident)]
-    if dialect.name == "spark":
-        return "named_struct(" + ", ".join(f"'{key}', {value}" for key, value in fields) + ")"
-    return "{" + ", ".join(f"'{key}': {value}" for key, value in fields) + "}"
+    return struct(fields, dialect)
 
 
 def value_columns(plan: GroupPlan, features: Sequence[StoredFeature], units: Units, dialect: Dialect) -> list[str]:
@@ -106,11 +146,7 @@ def value_columns(plan: GroupPlan, features: Sequence[StoredFeature], units: Uni
 def _value(plan: GroupPlan, feature: StoredFeature, units: Units, dialect: Dialect) -> str:
     if isinstance(feature, LookupFeature):
         return _lookup_value(plan, feature, units, dialect)
-    order = list(units.windows)
-    places = []
-    for partial in feature.aggregate.partials:
-        unit = _window_unit(feature, partial)
-        places.append(f"w{order.index(unit)}_p{units.windows[unit].index(partial)}")
+    places = [units.column(feature, partial) for partial in feature.aggregate.partials]
     return render(_placed(_with_default(feature.aggregate.finalize, feature), places), dialect)
 
 
@@ -125,8 +161,19 @@ def _lookup_value(plan: GroupPlan, feature: LookupFeature, units: Units, dialect
     return f"COALESCE({value}, {render(Literal(feature.default, feature.dtype), dialect)})"
 
 
-def _window_unit(feature: WindowFeature, partial: Partial) -> WindowUnit:
-    return WindowUnit(partial.source, feature.window, feature.freshness)
+def _window_unit(feature: WindowFeature, partial: Partial) -> WindowUnit | SessionUnit:
+    window = feature.window
+    if isinstance(window, Session):
+        return SessionUnit(partial.source, window, feature.freshness, _any_filter(feature.aggregate))
+    assert isinstance(window, Span)
+    return WindowUnit(partial.source, window, feature.freshness)
+
+
+def _any_filter(aggregate: Aggregate) -> Node | None:
+    """What an event must pass to count in at least one part of an aggregate; None when one part takes all events."""
+    filters = list(dict.fromkeys(partial.where for partial in aggregate.partials))
+    passed = [where for where in filters if where is not None]
+    return None if len(passed) < len(filters) else reduce(lambda left, right: call("or", left, right), passed)
 
 
 def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> LookupUnit:

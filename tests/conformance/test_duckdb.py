@@ -10,6 +10,7 @@ import pytest
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB
 from tests.conformance.cases import CASES, Case, us
+from tests.conformance.cases_windows import WINDOW_CASES
 
 
 def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]], rows: list[Any]) -> None:
@@ -20,7 +21,7 @@ def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, s
         con.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in columns)})', rows)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *WINDOW_CASES], ids=lambda case: case.name)
 def test_case(case: Case) -> None:
     con = duckdb.connect()
     for source in case.group.sources:

@@ -13,8 +13,13 @@ from featuredsl.online.request import EntityState
 from featuredsl.plan import GroupPlan
 from featuredsl.tiles import rank_columns, store_layout, stream_lookups, tile_tiers
 from tests.conformance.cases import CASES, Case, Row, us
+from tests.conformance.cases_windows import WINDOW_CASES, has_tiles
 
-STREAMED = [case for case in CASES if all(f.freshness == "realtime" for f in case.group.features)]
+STREAMED = [
+    case
+    for case in (*CASES, *WINDOW_CASES)
+    if has_tiles(case.group) and all(f.freshness == "realtime" for f in case.group.features)
+]
 
 
 def fold(merge: str, values: list[Any]) -> Any:
@@ -39,7 +44,7 @@ def tiles_of(plan: GroupPlan, events: dict[str, list[Row]], key: tuple[Any, ...]
                 max(us(seconds) for seconds, _ in rows),
                 tuple(fold(p.merge, [evaluate(p.lift, c) for _, c in rows]) for p in tier.partials),
             )
-            for index, rows in by_index.items()
+            for index, rows in sorted(by_index.items())
         ]
     return tiles
 

@@ -12,6 +12,7 @@ from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.plan import GroupPlan
 from tests.conformance.cases import CASES, Case, us
+from tests.conformance.cases_windows import WINDOW_CASES
 from tests.conformance.test_duckdb import create
 
 
@@ -21,7 +22,7 @@ def of_no_event(plan: GroupPlan, expected: Mapping[str, Any]) -> bool:
     return all(value in (0, None) or value == defaults[name] for name, value in expected.items())
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *WINDOW_CASES], ids=lambda case: case.name)
 def test_case(case: Case) -> None:
     con = duckdb.connect()
     for source in case.group.sources:

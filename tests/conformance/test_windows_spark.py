@@ -1,0 +1,77 @@
+"""The cases of windows on Spark: training sets for all, snapshots of the kinds, in one local session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from featuredsl.compilers.scalar import SPARK
+from featuredsl.compilers.snapshot import snapshot
+from jobs.spark.point_in_time import ARROW_TYPES, group_values
+from jobs.spark.runtime import SparkConfig, session
+from tests.conformance.cases import Case, us
+from tests.conformance.cases_windows import WINDOW_CASES
+from tests.conformance.test_snapshot import of_no_event
+
+pytestmark = pytest.mark.timeout(900)
+SNAPSHOTS = [case for case in WINDOW_CASES if case.group.name in ("visits", "deferred")]
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A session that ends with this module: one process has one at a time."""
+    config = SparkConfig("local[1]", tmp_path_factory.mktemp("spark"), shuffle_partitions=1)
+    with session(config) as started:
+        yield started
+
+
+def table(columns: list[tuple[str, str]], rows: list[list[Any]]) -> pa.Table:
+    values = zip(*rows, strict=True) if rows else [[] for _ in columns]
+    arrays = [pa.array(list(v), ARROW_TYPES[dtype]) for v, (_, dtype) in zip(values, columns, strict=True)]
+    return pa.table(arrays, names=[name for name, _ in columns])
+
+
+def load(spark: SparkSession, case: Case) -> None:
+    """The events of a case as views."""
+    for source in case.group.sources:
+        rows = [
+            [*(columns.get(name) for name in source.column_names), us(seconds)]
+            for seconds, columns in case.events[source.name]
+        ]
+        frame = spark.createDataFrame(table([*source.columns, ("ts_us", "int")], rows))
+        frame.createOrReplaceTempView(source.name)
+
+
+def values_of(rows: pa.Table, width: int) -> dict[Any, dict[str, Any]]:
+    """Rows by their first `width` columns, without the group's name."""
+    names = [name.split("__", 1)[-1] for name in rows.column_names]
+    tuples = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    return {row[:width]: dict(zip(names, row, strict=True)) for row in tuples}
+
+
+@pytest.mark.parametrize("case", WINDOW_CASES, ids=lambda case: case.name)
+def test_training_set(spark: SparkSession, case: Case) -> None:
+    load(spark, case)
+    labels = [[i, *key, us(seconds)] for i, (key, seconds, _) in enumerate(case.reads)]
+    asked = spark.createDataFrame(table([("label_id", "int"), *case.group.entity, ("ts_us", "int")], labels))
+    found = values_of(group_values(spark, case.group, asked).toArrow(), 1)
+    assert len(found) == len(case.reads)
+    for i, (_, seconds, expected) in enumerate(case.reads):
+        assert {name: found[(i,)][name] for name in expected} == expected, seconds
+
+
+@pytest.mark.parametrize("case", SNAPSHOTS, ids=lambda case: case.name)
+def test_snapshot(spark: SparkSession, case: Case) -> None:
+    load(spark, case)
+    width = len(case.group.entity)
+    for key, seconds, expected in case.reads[-4:]:
+        sql = snapshot(case.group, SPARK, us(seconds), case.group.features)
+        found = values_of(spark.sql(sql).toArrow(), width)
+        if key in found:
+            assert {name: found[key][name] for name in expected} == expected
+        else:
+            assert of_no_event(case.group, expected)
