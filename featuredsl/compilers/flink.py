@@ -11,10 +11,18 @@ from dataclasses import dataclass
 
 from featuredsl.compilers.scalar import FLINK, floor_div, render
 from featuredsl.errors import UnsupportedError
+from featuredsl.nodes import constants_of
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature
 from featuredsl.sources import EventSource
-from featuredsl.tiles import TileTier, refuse_wide_partials, stream_lookups, tile_tiers
+from featuredsl.tiles import (
+    BATCH_TIERS,
+    TileTier,
+    refuse_wide_partials,
+    stream_lookups,
+    stream_windows,
+    tile_tiers,
+)
 from featuredsl.windows import TIERS
 
 
@@ -65,11 +73,25 @@ FUNCTIONS = (
 
 def _refuse_unsupported(plan: GroupPlan) -> None:
     refuse_wide_partials(plan, "flink")
+    _refuse_empty_arrays(plan)
     for feature in plan.features:
         if feature.freshness == "5m":
             raise UnsupportedError(
                 f"flink: {plan.name}.{feature.name} ({feature.location}): tier 5m is not built yet; "
                 f"use one of {', '.join(name for name in TIERS if name != '5m')}"
+            )
+
+
+def _refuse_empty_arrays(plan: GroupPlan) -> None:
+    """Flink SQL has no empty array: ARRAY[] has no type, and no cast gives it one."""
+    streamed = [*stream_windows(plan), *stream_lookups(plan)]
+    for feature in streamed:
+        nodes = [feature.where] if isinstance(feature, LookupFeature) else [p.lift for p in feature.aggregate.partials]
+        constants = [c for node in nodes if node is not None for c in constants_of(node)]
+        if any(constant.value == () for constant in constants):
+            raise UnsupportedError(
+                f"flink: {plan.name}.{feature.name} ({feature.location}): an empty array constant cannot be written; "
+                f"test is_null() instead, or use freshness {' or '.join(BATCH_TIERS)}"
             )
 
 
