@@ -14,14 +14,17 @@ import pytest
 
 from featuredsl import EventSource, feature, feature_group, on_demand
 from featuredsl.cli.reading import as_data, request_values
-from featuredsl.errors import DefinitionError, InputError
+from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
+from featuredsl.errors import DefinitionError, InputError, UnsupportedError
 from featuredsl.finalize import DEFAULT, EXPIRED, NOT_FOUND, NULL, OK, Finalizer
 from featuredsl.history import HistoryRequest, build
 from featuredsl.labels import read_labels, write_rows
+from featuredsl.loader import load_definitions
 from featuredsl.ondemand import compute, compute_all
 from featuredsl.online.codec import Rank
 from featuredsl.online.request import EntityState
 from featuredsl.plan import GroupPlan
+from featuredsl.tiles import store_layout
 
 items = EventSource(
     "items", event_time="ts", schema={"item": str, "vec": list[float], "tags": list[str], "ids": list[int], "n": int}
@@ -516,3 +519,25 @@ def test_compute_all_hands_over_copies() -> None:
     assert stored == {"vec": [2.0, 4.0], "tags": []}
     assert made["halved"] == [1.0, 2.0]
     assert made["weight"] == 4.0
+
+
+def test_the_page_about_arrays_defines_what_it_shows(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "arrays.md").read_text(encoding="utf-8")
+    code = page.split("```python\n")[1].split("```")[0]
+    prelude = "import math\nfrom featuredsl import EventSource, feature, feature_group, on_demand\n"
+    (tmp_path / "definitions.py").write_text(prelude + code, encoding="utf-8")
+    plan = load_definitions(tmp_path / "definitions.py")["item"]
+    assert plan.feature_names == ("vec", "tags", "tag_count", "cosine")
+    assert compute(plan.on_demand[0], {"vec": [1.0, 0.0], "query": [0.0, 2.0]}) == 0.0
+    assert compute(plan.on_demand[0], {"vec": [0.0], "query": [1.0]}) is None
+
+
+def test_flink_refuses_an_empty_array_constant() -> None:
+    @feature(freshness="realtime", window="1h")
+    def filled(e: items) -> int:
+        return e.ids.fill_null([]).length().sum()
+
+    plan = group(filled)
+    config = StreamConfig("kafka:1", "redis://redis:1/0", "p.", "group")
+    with pytest.raises(UnsupportedError, match=r"flink: made.filled \(.*:\d+\): an empty array constant cannot be"):
+        statements([GroupTarget(plan, store_layout(plan, "v1"))], config)

@@ -68,7 +68,12 @@ def lit(value: Any) -> Literal:
         (lambda: e.price == math.nan, r"use is_nan\(\)"),
         (lambda: e.qty == 2**63, "does not fit in 64 bits"),
         (lambda: e.price == None, r"use is_null\(\)"),  # noqa: E711
-        (lambda: e.price == [1], "no number, string or boolean"),
+        (lambda: e.price == {1}, "no number, string, boolean or array"),
+        (lambda: e.price == [1], "'==' takes no array"),
+        (lambda: e.price == [], "no array of numbers or of strings"),
+        (lambda: e.price.fill_null([1, None]), "no array of numbers or of strings"),
+        (lambda: e.price.fill_null([2**63]), "does not fit in 64 bits"),
+        (lambda: e.price.fill_null([math.nan]), "no finite number"),
         (lambda: e.price + Stream(other).price, "mixes sources 'orders' and 'other'"),
         (lambda: e.price.ln() > 1, r"'>' of ln\(\) may differ between engines"),
         (lambda: (e.price.exp() * 2).round(), r"'round' of exp\(\)"),
