@@ -34,6 +34,8 @@ def _feature(item: DeclaredOnDemand, known: tuple[str, ...]) -> OnDemandFeature:
         for wanted in item.inputs:
             _check_input(wanted, known)
         request = tuple((key, _request_type(key, kind)) for key, kind in item.request.items())
+        if twice := sorted(set(item.inputs) & set(item.request)):
+            raise DefinitionError(f"{twice[0]!r} is an input and a request input; rename one")
         parameters = tuple(inspect.signature(function).parameters)
         expected = (*item.inputs, *item.request)
         if set(parameters) != set(expected):

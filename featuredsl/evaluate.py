@@ -51,7 +51,7 @@ def _unified(args: list[Value]) -> list[Value]:
 
 
 def _checked(value: Value, node: Call) -> Value:
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | list):
         return value
     if node.dtype == "float":
         return float(value) if math.isfinite(value) else None

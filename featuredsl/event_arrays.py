@@ -42,8 +42,8 @@ def text_cell(name: str, dtype: DType) -> Cell:
 def parquet_cell(name: str, dtype: DType) -> Cell:
     """An array in a list column of a type that `fits_parquet`."""
     column = DUCKDB.ident(name)
-    typed = f"TRY_CAST({column} AS {DUCKDB.type_name(dtype)})"
-    return typed, f"{column} IS NOT NULL AND NOT ({_is_sound(typed, dtype)})"
+    typed = _sound(f"TRY_CAST({column} AS {DUCKDB.type_name(dtype)})", dtype)
+    return typed, f"{column} IS NOT NULL AND ({typed}) IS NULL"
 
 
 def fits_parquet(kind: str, dtype: DType) -> bool:
@@ -55,19 +55,18 @@ def fits_parquet(kind: str, dtype: DType) -> bool:
 def _of_json(doc: str, path: str, dtype: DType) -> Cell:
     item = f"json_extract({doc}, {DUCKDB.text(path)})"
     elements = DUCKDB.text(path + "[*]")
-    typed = f"TRY_CAST(json_extract_string({doc}, {elements}) AS {DUCKDB.type_name(dtype)})"
-    kinds = f"json_type({doc}, {elements})"
-    present = f"({item} IS NOT NULL AND json_type({item}) <> 'NULL')"
-    fits = (
-        f"json_type({item}) = 'ARRAY' AND list_has_all({_JSON_TYPES[ELEMENTS[dtype]]}, {kinds}) "
-        f"AND {_is_sound(typed, dtype)}"
-    )
-    return f"CASE WHEN {present} AND {fits} THEN {typed} END", f"{present} AND NOT ({fits})"
+    fits = f"json_type({item}) = 'ARRAY' AND list_has_all({_JSON_TYPES[ELEMENTS[dtype]]}, json_type({doc}, {elements}))"
+    cast = f"TRY_CAST(json_extract_string({doc}, {elements}) AS {DUCKDB.type_name(dtype)})"
+    typed = f"CASE WHEN {fits} THEN {_sound(cast, dtype)} END"
+    return typed, f"({item} IS NOT NULL AND json_type({item}) <> 'NULL') AND ({typed}) IS NULL"
 
 
-def _is_sound(array: str, dtype: DType) -> str:
-    """True for a list without nulls (what could not be cast is one) and, of floats, of finite ones only."""
-    sound = f"{array} IS NOT NULL AND len({array}) = list_count({array})"
+def _sound(array: str, dtype: DType) -> str:
+    """The array, or null where an element is (what could not be cast is one) or is no finite float.
+
+    The lambda is there to name the array, so that it is computed once.
+    """
+    sound = "len(v) = list_count(v)"
     if dtype == "float[]":
-        sound += f" AND list_bool_and(list_transform({array}, lambda x: isfinite(x))) IS NOT FALSE"
-    return sound
+        sound += " AND list_bool_and(list_transform(v, lambda x: isfinite(x))) IS NOT FALSE"
+    return f"list_extract(list_transform([{array}], lambda v: CASE WHEN {sound} THEN v END), 1)"

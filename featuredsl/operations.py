@@ -25,6 +25,7 @@ EXP_LIMIT = 709.78
 MAX_DIGITS = 9
 _MAX_TEXT = 1_000_000
 _ELEMENT_HINT = "use at(i) for one element"
+_COMPARE_HINT = "arrays are not compared; compare length(), at(i) or contains(x)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,8 @@ def _integers(op: str, kinds: tuple[DType, ...]) -> DType:
 
 
 def _comparison(op: str, kinds: tuple[DType, ...]) -> DType:
-    _scalars(op, kinds, "arrays are not compared; compare length(), at(i) or contains(x)")
+    one_by_one = op == "in" and kinds[:1] and kinds[0] not in ELEMENTS
+    _scalars(op, kinds, "give is_in() the values one by one" if one_by_one else _COMPARE_HINT)
     _require(op, kinds, len(kinds) > 1, "at least one value to compare with")
     _require(op, kinds, len(set(kinds)) == 1 or set(kinds) <= NUMERIC, "two values of one type")
     return "bool"

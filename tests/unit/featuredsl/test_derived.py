@@ -275,6 +275,14 @@ def scalar_parameter() -> None:
     group(a)
 
 
+def input_and_request() -> None:
+    @on_demand(inputs=["ids"], request={"ids": list[int]})
+    def a(ids: list[int]) -> int:
+        return len(ids)
+
+    group(a)
+
+
 def two_types_of_a_request() -> None:
     @on_demand(request={"x": list[int]})
     def a(x: list[int]) -> int:
@@ -380,6 +388,7 @@ def wrong_array_type() -> None:
         (unknown_input, r"input 'idz' is not in 'the group'; it has: ids, a. Did you mean 'ids'\?"),
         (wrong_parameter, r"^a \(.*:\d+\): parameter 'ids' is annotated list\[str\], but it gets list\[int\]"),
         (scalar_parameter, r"parameter 'ids' is annotated int, but it gets list\[int\]"),
+        (input_and_request, r"^a \(.*:\d+\): 'ids' is an input and a request input; rename one"),
         (two_types_of_a_request, r"request input 'x' is list\[int\] for a \(.*\), but float for b \(.*\)"),
         (array_of_booleans, r"request input 'x' has type list\[bool\]; use int, float, str, bool or a list"),
         (array_key, r"entity column 'ids' is int\[\]; keys are int, str or bool"),

@@ -70,6 +70,7 @@ def lit(value: Any) -> Literal:
         (lambda: e.price == None, r"use is_null\(\)"),  # noqa: E711
         (lambda: e.price == {1}, "no number, string, boolean or array"),
         (lambda: e.price == [1], "'==' takes no array"),
+        (lambda: e.qty.is_in([1, 2]), r"give is_in\(\) the values one by one"),
         (lambda: e.price == [], "no array of numbers or of strings"),
         (lambda: e.price.fill_null([1, None]), "no array of numbers or of strings"),
         (lambda: e.price.fill_null([2**63]), "does not fit in 64 bits"),
