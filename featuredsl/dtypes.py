@@ -36,7 +36,7 @@ def from_annotation(annotation: Any) -> DType | None:
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         arms = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
         return from_annotation(arms[0]) if len(arms) == 1 else None
-    if typing.get_origin(annotation) is list:
+    if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
         return _ARRAYS.get(_PYTHON.get(typing.get_args(annotation)[0]))
     return _PYTHON.get(annotation)
 
