@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
 
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, call
 from featuredsl.variance import lifts as variance_lifts
@@ -66,7 +66,8 @@ class Aggregator:
         if arg.dtype not in self.takes:
             kinds = {"int": "a number", "float": "a number", "str": "a string"}
             wanted = " or ".join(dict.fromkeys(kinds[dtype] for dtype in self.takes))
-            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}")
+            hint = "; take at(i), length(), min_element() or max_element() of it" if arg.dtype in ELEMENTS else ""
+            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{hint}")
         partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
@@ -96,7 +97,7 @@ def _mean(columns: tuple[Column, ...]) -> Node:
 
 
 _ORDERED: tuple[DType, ...] = ("int", "float", "str")
-_ANY: tuple[DType, ...] = ("int", "float", "str", "bool")
+_ANY: tuple[DType, ...] = (*SCALARS, *ELEMENTS)
 
 AGGREGATORS: dict[str, Aggregator] = {
     row.name: row

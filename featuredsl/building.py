@@ -6,16 +6,16 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 
-from featuredsl.closures import closure_code
-from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, at, location_of
-from featuredsl.dtypes import DType, allows_null, fits, from_annotation
+from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, at, check_name
+from featuredsl.derived import derived_features
+from featuredsl.dtypes import ELEMENTS, DType, fits, from_annotation, spelled
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
-from featuredsl.nodes import Value
-from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, Location, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
 from featuredsl.trace import Stream, TracedAggregate, TracedLookup
+from featuredsl.values import Constant, frozen, typed
 from featuredsl.windows import TIERS, Session, Window, as_window
 
 
@@ -23,7 +23,7 @@ def group_plan(
     cls: type, name: str, keys: tuple[str, ...], retention_us: int, owner: str, location: Location
 ) -> GroupPlan:
     """The plan of a decorated class. Raises DefinitionError."""
-    _check_name("group", name)
+    check_name("group", name)
     declared = [value for value in vars(cls).values() if isinstance(value, DeclaredFeature)]
     if not declared:
         raise DefinitionError("a group needs at least one @feature")
@@ -34,7 +34,7 @@ def group_plan(
         entity=_entity(keys, sources),
         sources=sources,
         features=features,
-        on_demand=tuple(_on_demand(v, features) for v in vars(cls).values() if isinstance(v, DeclaredOnDemand)),
+        on_demand=derived_features([v for v in vars(cls).values() if isinstance(v, DeclaredOnDemand)], features),
         retention_us=retention_us,
         owner=owner,
         doc=inspect.cleandoc(cls.__doc__ or ""),
@@ -54,8 +54,8 @@ def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tu
         if len(set(kinds.values())) > 1:
             raise DefinitionError(f"entity column {key!r} has several types: {kinds}")
         kind = next(iter(kinds.values()))
-        if kind is None or kind == "float":
-            raise DefinitionError(f"entity column {key!r} is a float; keys are int, str or bool")
+        if kind is None or kind == "float" or kind in ELEMENTS:
+            raise DefinitionError(f"entity column {key!r} is {kind}; keys are int, str or bool")
         entity.append((key, kind))
     return tuple(entity)
 
@@ -63,7 +63,7 @@ def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tu
 def _features(item: DeclaredFeature) -> list[StoredFeature]:
     name = item.function.__name__
     with at(item.location, name):
-        _check_name("feature", name)
+        check_name("feature", name)
         traced = item.function(*(Stream(source) for source in item.sources))
         declared = from_annotation(item.function.__annotations__.get("return"))
         if isinstance(traced, TracedAggregate):
@@ -82,7 +82,7 @@ def _windowed(name: str, item: DeclaredFeature, traced: TracedAggregate, declare
     if item.ttl is not None:
         raise DefinitionError("a windowed feature takes no ttl; the window says how long events count")
     dtype = _result_type(traced.aggregate.dtype, declared)
-    _check_default(item.default, dtype)
+    default = _default(item.default, dtype)
     windows = [as_window(spec) for spec in item.windows]
     _check_windows(windows, item, traced)
     return [
@@ -92,7 +92,7 @@ def _windowed(name: str, item: DeclaredFeature, traced: TracedAggregate, declare
             item.freshness,
             traced.aggregate,
             window,
-            item.default,
+            default,
             item.location,
         )
         for window in windows
@@ -120,7 +120,7 @@ def _lookup(name: str, item: DeclaredFeature, traced: TracedLookup, declared: DT
     if kind is None:
         raise DefinitionError(unknown("column", traced.column, traced.source.name, traced.source.column_names))
     dtype = _result_type(kind, declared)
-    _check_default(item.default, dtype)
+    default = _default(item.default, dtype)
     ttl_us = None if item.ttl is None else parse_duration(item.ttl)
     return LookupFeature(
         name,
@@ -131,64 +131,24 @@ def _lookup(name: str, item: DeclaredFeature, traced: TracedLookup, declared: DT
         traced.column,
         traced.where,
         ttl_us,
-        item.default,
+        default,
         item.location,
     )
 
 
-def _on_demand(item: DeclaredOnDemand, features: Sequence[StoredFeature]) -> OnDemandFeature:
-    function = item.function
-    location = location_of(function)
-    with at(location, function.__name__):
-        _check_name("feature", function.__name__)
-        known = tuple(f.name for f in features)
-        for wanted in item.inputs:
-            if wanted not in known:
-                raise DefinitionError(unknown("input", wanted, "the group", known))
-        request = tuple((key, _request_type(key, kind)) for key, kind in item.request.items())
-        parameters = tuple(inspect.signature(function).parameters)
-        expected = (*item.inputs, *item.request)
-        if set(parameters) != set(expected):
-            raise DefinitionError(f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}")
-        dtype = from_annotation(function.__annotations__.get("return"))
-        if dtype is None:
-            raise DefinitionError("needs a return type: int, float, str or bool, optionally '| None'")
-        nullable = frozenset(p for p in parameters if allows_null(function.__annotations__.get(p)))
-        return OnDemandFeature(
-            function.__name__,
-            dtype,
-            item.inputs,
-            request,
-            nullable,
-            function,
-            closure_code(function),
-            location,
-        )
-
-
-def _request_type(name: str, annotation: object) -> DType:
-    dtype = from_annotation(annotation)
-    if dtype is None:
-        raise DefinitionError(f"request input {name!r} has type {annotation!r}; use int, float, str or bool")
-    return dtype
-
-
 def _result_type(found: DType, declared: DType | None) -> DType:
     if declared is None:
-        raise DefinitionError(f"needs a return type; this one gives {found}")
+        raise DefinitionError(f"needs a return type; this one gives {spelled(found)}")
     if declared != found:
-        raise DefinitionError(f"is declared {declared} but gives {found}")
+        raise DefinitionError(f"is declared {spelled(declared)} but gives {spelled(found)}")
     return declared
 
 
-def _check_default(default: Value, dtype: DType) -> None:
+def _default(default: object, dtype: DType) -> Constant:
     if default is not None and not fits(default, dtype):
-        raise DefinitionError(f"default {default!r} is not of type {dtype}")
-
-
-def _check_name(kind: str, name: str) -> None:
-    if not name.isidentifier() or "__" in name or name.startswith("_"):
-        raise DefinitionError(f"{kind} name {name!r} must be an identifier without '__'")
+        raise DefinitionError(f"default {default!r} is not of type {spelled(dtype)}")
+    typed(default, dtype)
+    return frozen(default, dtype)
 
 
 def _check_unique(plan: GroupPlan) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import FunctionType
 
 from featuredsl.errors import DefinitionError
-from featuredsl.nodes import Value
 from featuredsl.plan import Location
 from featuredsl.sources import EventSource
 from featuredsl.windows import Window
@@ -25,7 +24,7 @@ class DeclaredFeature:
     freshness: str
     windows: tuple[object, ...]
     ttl: str | int | None
-    default: Value
+    default: object
     location: Location
 
 
@@ -64,3 +63,9 @@ def short_path(file: str) -> str:
     path = Path(file)
     cwd = Path.cwd()
     return str(path.relative_to(cwd)) if path.is_absolute() and path.is_relative_to(cwd) else path.name
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuses what is no identifier, or would be taken for one of ours."""
+    if not name.isidentifier() or "__" in name or name.startswith("_"):
+        raise DefinitionError(f"{kind} name {name!r} must be an identifier without '__'")

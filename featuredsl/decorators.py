@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from featuredsl.building import group_plan
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, at, location_of, short_path
 from featuredsl.errors import DefinitionError, unknown
-from featuredsl.nodes import Value
 from featuredsl.plan import Location
 from featuredsl.sources import EventSource
 from featuredsl.times import DAY, parse_duration
@@ -25,14 +24,14 @@ def feature(
     freshness: str,
     window: WindowSpec | Sequence[WindowSpec] | None = None,
     ttl: str | int | None = None,
-    default: Value = None,
+    default: object = None,
 ) -> Callable[[FunctionType], DeclaredFeature]:
     """Declare a feature of a group.
 
     The method's parameters are annotated with event sources, its return with the feature's type; its body
     builds one aggregate (give `window=`, one or several: "1h", window(…), tumbling(…), session(…), lifetime; with
     several the names get suffixes, `n_1h`) or one lookup (`ttl=` is optional). `freshness` is
-    one of realtime, 5m, 1h, 1d. `default` is what a null becomes.
+    one of realtime, 5m, 1h, 1d. `default` is what a null becomes; that of an array is a list.
     """
     names = _visible_names(sys._getframe(1))
     spec = () if window is None else tuple(window) if isinstance(window, list | tuple) else (window,)
@@ -51,8 +50,8 @@ def feature(
 def on_demand(
     *, inputs: Sequence[str] = (), request: Mapping[str, object] | None = None
 ) -> Callable[[FunctionType], DeclaredOnDemand]:
-    """Declare a feature computed when asked: a plain function of `inputs` (features of the group) and of
-    `request` (name to type). The same code runs in serving and in training sets."""
+    """Declare a feature computed when asked: a plain function of `inputs` (features of the group, on-demand ones
+    included) and of `request` (name to type). The same code runs in serving and in training sets."""
 
     def decorate(function: FunctionType) -> DeclaredOnDemand:
         return DeclaredOnDemand(function, tuple(inputs), dict(request or {}))

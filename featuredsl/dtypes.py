@@ -22,6 +22,7 @@ _PYTHON: dict[Any, DType] = {
     list[str]: "str[]",
 }
 _NAMES: dict[str, DType] = {kind.__name__ if isinstance(kind, type) else str(kind): d for kind, d in _PYTHON.items()}
+_ARRAYS: dict[DType | None, DType] = {element: array for array, element in ELEMENTS.items()}
 NUMERIC: frozenset[DType] = frozenset({"int", "float"})
 
 
@@ -35,6 +36,8 @@ def from_annotation(annotation: Any) -> DType | None:
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         arms = [arm for arm in typing.get_args(annotation) if arm is not type(None)]
         return from_annotation(arms[0]) if len(arms) == 1 else None
+    if typing.get_origin(annotation) is list and len(typing.get_args(annotation)) == 1:
+        return _ARRAYS.get(_PYTHON.get(typing.get_args(annotation)[0]))
     return _PYTHON.get(annotation)
 
 
@@ -46,11 +49,27 @@ def allows_null(annotation: Any) -> bool:
 
 
 def of_value(value: object) -> DType | None:
-    """The logical type of a Python literal, or None."""
-    return _PYTHON.get(type(value))
+    """The logical type of a Python literal, or None; an array has that of its elements, an empty one none."""
+    if not isinstance(value, list | tuple):
+        return _PYTHON.get(type(value))
+    kinds = {of_value(item) for item in value}
+    if kinds == {"int", "float"}:
+        return "float[]"
+    return _ARRAYS.get(kinds.pop()) if len(kinds) == 1 else None
 
 
 def fits(value: object, dtype: DType) -> bool:
-    """True when `value` may stand in a column of `dtype` (an int may stand for a float)."""
+    """True when `value` may stand in a column of `dtype` (integers may stand for floats)."""
+    if isinstance(value, list | tuple):
+        return dtype in ELEMENTS and all(fits(item, ELEMENTS[dtype]) for item in value)
     kind = of_value(value)
     return kind == dtype or (dtype == "float" and kind == "int")
+
+
+def spelled(dtype: DType) -> str:
+    """The Python annotation of a logical type: `list[float]` for `float[]`."""
+    return f"list[{ELEMENTS[dtype]}]" if dtype in ELEMENTS else dtype
+
+
+ANNOTATIONS = "int, float, str, bool or a list of one of the first three, such as list[float]"
+"""What `from_annotation` knows, for messages."""

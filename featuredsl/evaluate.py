@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from featuredsl.lowering import LOWERED, lower
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.operations import EXP_LIMIT, INT64_MAX, INT64_MIN, INTEGER_TEXT, NUMBER_TEXT
+from featuredsl.values import thawed
 
 Row = Mapping[str, Value]
 _LOWER = {code: code + 32 for code in range(65, 91)}
@@ -27,7 +28,7 @@ def evaluate(node: Node, row: Row) -> Value:
     if isinstance(node, Column):
         return row[node.name]
     if isinstance(node, Literal):
-        return node.value
+        return thawed(node.value)
     if node.op in LOWERED:
         return evaluate(lower(node), row)
     if node.op in _LAZY:
@@ -44,13 +45,13 @@ def _is_nothing(value: Value) -> bool:
 
 def _unified(args: list[Value]) -> list[Value]:
     """Integers beside floats become floats, as in the engines: 2^53 + 1 equals 2.0^53."""
-    if len(args) == 2 and type(args[0]) is not type(args[1]) and float in (type(args[0]), type(args[1])):
+    if len(args) == 2 and {type(args[0]), type(args[1])} == {int, float}:
         return [float(arg) for arg in args]  # type: ignore[arg-type]
     return args
 
 
 def _checked(value: Value, node: Call) -> Value:
-    if value is None or isinstance(value, bool | str):
+    if value is None or isinstance(value, bool | str | list):
         return value
     if node.dtype == "float":
         return float(value) if math.isfinite(value) else None
@@ -148,6 +149,10 @@ def _round(value: float, digits: int = 0) -> float:
     return math.floor(value * scale + 0.5) / scale if abs(value) <= _EXACT / scale else value
 
 
+def _array_contains(array: list[Value], item: Value) -> bool:
+    return (float(item) if array and type(array[0]) is float else item) in array  # type: ignore[arg-type]
+
+
 def _concat(*texts: str) -> str:
     return "".join(texts)
 
@@ -203,4 +208,9 @@ _STRICT: dict[str, Callable[..., Value]] = {
     "replace": str.replace,
     "trim": lambda text: text.strip(" "),
     "floor_time": lambda us, step: us - us % step,
+    "array_length": len,
+    "at": lambda array, index: array[index] if 0 <= index < len(array) else None,
+    "array_contains": _array_contains,
+    "min_element": lambda array: min(array, default=None),
+    "max_element": lambda array: max(array, default=None),
 }

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
+from featuredsl import event_arrays
 from featuredsl.compilers.scalar import DUCKDB
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType, spelled
 from featuredsl.errors import InputError
+from featuredsl.event_arrays import Cell
 from featuredsl.sources import EventSource
 from featuredsl.times import UNIT_US, parse_time
 
@@ -79,11 +82,9 @@ def _scan(source: EventSource, path: Path) -> str:
     return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_time)
 
 
-Cell = tuple[str, str]
-"""A typed value and the condition under which the cell is of the wrong type."""
-
-
 def _json_cell(name: str, dtype: DType) -> Cell:
+    if dtype in ELEMENTS:
+        return event_arrays.json_cell(name, dtype)
     item = f"json_extract(doc, {DUCKDB.text('$.' + json.dumps(name))})"
     kind = f"json_type({item})"
     string = f"json_extract_string(doc, {DUCKDB.text('$.' + json.dumps(name))})"
@@ -99,6 +100,8 @@ def _json_cell(name: str, dtype: DType) -> Cell:
 
 
 def _text_cell(name: str, dtype: DType) -> Cell:
+    if dtype in ELEMENTS:
+        return event_arrays.text_cell(name, dtype)
     column = DUCKDB.ident(name)
     if dtype == "str":
         return column, "FALSE"
@@ -162,23 +165,36 @@ def _parquet(source: EventSource, path: Path) -> str:
         moment = _text_time(source)
     else:
         raise InputError(f"{path}: time column {source.event_time!r} is {kind}, without a zone; write UTC times")
-    wanted = {
+    wanted: dict[DType, tuple[str, ...]] = {
         "int": ("INT",),
         "float": ("INT", "DOUBLE", "FLOAT", "DECIMAL"),
         "str": ("VARCHAR",),
         "bool": ("BOOL",),
     }
     for name, dtype in source.columns:
-        if name not in types or not any(part in types[name] for part in wanted[dtype]):
-            raise InputError(f"{path}: column {name!r} should be {dtype}, the file has {types.get(name, 'none')}")
-    values = ", ".join(
-        f"CAST({DUCKDB.ident(name)} AS {DUCKDB.type_name(dtype)}) AS {DUCKDB.ident(name)}"
-        for name, dtype in source.columns
-    )
+        if name not in types or not _fits(types[name], dtype, wanted):
+            raise InputError(
+                f"{path}: column {name!r} should be {spelled(dtype)}, the file has {types.get(name, 'none')}"
+            )
+    cells = {name: _parquet_cell(name, dtype) for name, dtype in source.columns}
+    values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
+    bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + n)}" for n, (_, wrong) in cells.items() if wrong)
     return (
-        f"SELECT {values}, {moment} AS ts_us, CASE WHEN ({moment}) IS NULL THEN 'bad_time' END AS reason, "
+        f"SELECT {values}, {moment} AS ts_us, CASE WHEN ({moment}) IS NULL THEN 'bad_time' {bad} END AS reason, "
         f"CAST(to_json(r) AS VARCHAR) AS raw FROM read_parquet({file}) r"
     )
+
+
+def _parquet_cell(name: str, dtype: DType) -> Cell:
+    if dtype in ELEMENTS:
+        return event_arrays.parquet_cell(name, dtype)
+    return f"CAST({DUCKDB.ident(name)} AS {DUCKDB.type_name(dtype)})", ""
+
+
+def _fits(kind: str, dtype: DType, scalars: Mapping[DType, tuple[str, ...]]) -> bool:
+    if dtype in ELEMENTS:
+        return event_arrays.fits_parquet(kind, dtype)
+    return not kind.endswith("]") and any(part in kind for part in scalars[dtype])
 
 
 def _no_time(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, rows: str) -> str:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from featuredsl.aggregators import Merge, merge_values
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Value
-from featuredsl.ondemand import compute
+from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import Snapshot, Tile
 from featuredsl.online.request import EntityState
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.tiles import BATCH_TIERS, TileTier, batch_features, rank_columns, refuse_unstreamable, tile_tiers
+from featuredsl.values import typed
 from featuredsl.windows import TIERS
 
 NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
@@ -70,12 +71,16 @@ class Finalizer:
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
     ) -> dict[str, FeatureValue]:
-        """Every feature of the group as read at `at_us`; `marks` are the completed times of batch tiers."""
+        """Every feature of the group as read at `at_us`; `marks` are the completed times of batch tiers.
+
+        Raises InputError for a request input of the wrong type.
+        """
         found = {f.name: self._stored(f, state, at_us, marks) for f in self.plan.features}
-        inputs: dict[str, Value] = {name: value.value for name, value in found.items()}
-        inputs |= request or {}
-        for feature in self.plan.on_demand:
-            found[feature.name] = _on_demand(feature, found, inputs, at_us)
+        if self.plan.on_demand:
+            stored = {name: value.value for name, value in found.items()}
+            computed = compute_all(self.plan, stored, request_values(self.plan, request or {}))
+            for feature in self.plan.on_demand:
+                found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found
 
     def _stored(
@@ -133,17 +138,14 @@ def _with_status(
     feature: StoredFeature, value: Value, status: str, as_of: int | None, event_time: int | None
 ) -> FeatureValue:
     if value is None and feature.default is not None:
-        value = float(feature.default) if feature.dtype == "float" else feature.default
+        value = typed(feature.default, feature.dtype)
         status = DEFAULT if status == OK else status
     if value is None and status == OK:
         status = NULL
     return FeatureValue(value, status, as_of, event_time)
 
 
-def _on_demand(
-    feature: OnDemandFeature, found: Mapping[str, FeatureValue], inputs: Mapping[str, Value], at_us: int
-) -> FeatureValue:
-    value = compute(feature, inputs)
+def _on_demand(feature: OnDemandFeature, found: Mapping[str, FeatureValue], value: Value, at_us: int) -> FeatureValue:
     used = [found[name] for name in feature.inputs]
     worst = min((v.status for v in used if v.status in ORDER[:4]), key=ORDER.index, default=OK)
     if worst == OK and value is None:

@@ -201,8 +201,22 @@ class Fluent:
         return self._call("upper")
 
     def length(self) -> Self:
-        """How many code points a text has."""
+        """How many code points a text has, or how many elements an array."""
         return self._call("length")
+
+    def at(self, index: object) -> Self:
+        """The element at an index that counts from 0; null outside of the array."""
+        if isinstance(index, int) and index < 0:
+            raise DefinitionError(f"at() counts from 0, so at({index}) would always be null; use length() and at()")
+        return self._call("at", index)
+
+    def min_element(self) -> Self:
+        """The least element of an array; null when it is empty."""
+        return self._call("min_element")
+
+    def max_element(self) -> Self:
+        """The greatest element of an array; null when it is empty."""
+        return self._call("max_element")
 
     def concat(self, *others: object) -> Self:
         """The texts one after another; null when one is null."""
@@ -220,8 +234,8 @@ class Fluent:
         """True when the text ends with a constant."""
         return self._call("ends_with", suffix)
 
-    def contains(self, part: str) -> Self:
-        """True when a constant is in the text."""
+    def contains(self, part: object) -> Self:
+        """True when a constant is in the text, or a value (constant or not) is an element of the array."""
         return self._call("contains", part)
 
     def replace(self, old: str, new: str) -> Self:

@@ -15,7 +15,7 @@ from featuredsl.errors import InputError
 from featuredsl.events import Loaded, load_events
 from featuredsl.labels import Labels, Row, typed_cell
 from featuredsl.nodes import Value
-from featuredsl.ondemand import compute
+from featuredsl.ondemand import compute_all
 from featuredsl.plan import GroupPlan
 
 Progress = Callable[[str], None]
@@ -97,7 +97,7 @@ def add_on_demand(plan: GroupPlan, rows: Sequence[Row], labels: Labels) -> None:
     """Add the on-demand features; their request inputs are label columns."""
     for i, row in enumerate(rows if plan.on_demand else ()):
         values = {f.name: row[f"{plan.name}__{f.name}"] for f in plan.features}
-        for feature in plan.on_demand:
-            where = f"{labels.path}, row {i + 1}"
-            request = {name: typed_cell(row, name, kind, where) for name, kind in feature.request}
-            row[f"{plan.name}__{feature.name}"] = compute(feature, values | request)
+        where = f"{labels.path}, row {i + 1}"
+        request = {name: typed_cell(row, name, kind, where) for name, kind in plan.request_inputs.items()}
+        for name, value in compute_all(plan, values, request).items():
+            row[f"{plan.name}__{name}"] = value

@@ -13,9 +13,10 @@ from typing import Any
 import duckdb
 
 from featuredsl.compilers.scalar import DUCKDB
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType, of_value, spelled
 from featuredsl.errors import InputError
 from featuredsl.times import from_datetime, parse_time
+from featuredsl.values import Value, parse_array, refuse_constant, typed
 
 Row = dict[str, Any]
 
@@ -68,7 +69,7 @@ def _read(path: Path) -> list[Row]:
 
 def _object(line: str, path: Path, number: int) -> Row:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=refuse_constant)
     except ValueError as error:
         raise InputError(f"{path}, line {number} is not JSON: {error}") from None
     if not isinstance(value, dict):
@@ -76,33 +77,36 @@ def _object(line: str, path: Path, number: int) -> Row:
     return value
 
 
-def typed_cell(row: Row, name: str, dtype: DType, where: str) -> Any:
-    """A label's cell as `dtype`; text of a CSV is converted, anything else must be of the type."""
+def typed_cell(row: Row, name: str, dtype: DType, where: str) -> Value:
+    """A label's cell as `dtype`; text of a CSV is converted (arrays from JSON), anything else must be of the type."""
     value = row.get(name)
     if name not in row:
         raise InputError(f"{where} has no column {name!r}; it has {', '.join(row)}")
     if value is None or (value == "" and dtype != "str"):
         return None
-    if isinstance(value, str) and dtype in ("int", "float"):
-        try:
-            return int(value) if dtype == "int" else float(value)
-        except ValueError:
-            raise InputError(f"{where}: {name} is {value!r}, not {dtype}") from None
-    if dtype == "float" and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if type(value).__name__ != dtype:
-        raise InputError(f"{where}: {name} is {value!r}, not {dtype}")
-    return value
+    try:
+        return typed(_parsed(value, dtype), dtype)
+    except ValueError as error:
+        raise InputError(f"{where}: {name} is {spelled(dtype)}: {error}") from None
+
+
+def _parsed(value: object, dtype: DType) -> object:
+    if not isinstance(value, str):
+        return value
+    if dtype in ("int", "float"):
+        return int(value) if dtype == "int" else float(value)
+    return parse_array(value) if dtype in ELEMENTS else value
 
 
 def write_rows(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) -> None:
-    """Write rows as JSON Lines, CSV or Parquet by suffix; `types` gives the SQL types of feature columns."""
+    """Write rows as JSON Lines, CSV (arrays as JSON text) or Parquet by suffix; `types` gives the SQL types of
+    feature columns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.suffix == ".csv":
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
-            writer.writerows(rows)
+            writer.writerows({name: _as_text(value) for name, value in row.items()} for row in rows)
         return
     if path.suffix == ".parquet":
         _write_parquet(path, rows, types)
@@ -112,6 +116,11 @@ def write_rows(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) -> N
             file.write(json.dumps(row, ensure_ascii=False, allow_nan=False, default=str) + "\n")
 
 
+def _as_text(value: object) -> object:
+    """A list as JSON text, for cells that hold no array; other values as they are."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str) if isinstance(value, list) else value
+
+
 def _write_parquet(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) -> None:
     con = duckdb.connect()
     names = list(rows[0])
@@ -119,7 +128,10 @@ def _write_parquet(path: Path, rows: Sequence[Row], types: Mapping[str, DType]) 
     columns = ", ".join(f"{DUCKDB.ident(name)} {kind}" for name, kind in zip(names, kinds, strict=True))
     con.execute(f"CREATE TABLE out ({columns})")
     marks = ", ".join("?" for _ in names)
-    con.executemany(f"INSERT INTO out VALUES ({marks})", [[row[name] for name in names] for row in rows])
+    cells = [
+        [_as_text(row[n]) if k == "VARCHAR" else row[n] for n, k in zip(names, kinds, strict=True)] for row in rows
+    ]
+    con.executemany(f"INSERT INTO out VALUES ({marks})", cells)
     con.execute(f"COPY out TO {DUCKDB.text(str(path))} (FORMAT parquet)")
 
 
@@ -128,6 +140,10 @@ def _sql_type(rows: Sequence[Row], name: str, types: Mapping[str, DType]) -> str
         return DUCKDB.type_name(types[name])
     kinds = {type(row[name]) for row in rows if row[name] is not None}
     known = {int: "BIGINT", float: "DOUBLE", bool: "BOOLEAN", str: "VARCHAR", datetime: "TIMESTAMPTZ"}
+    if kinds == {list}:
+        arrays = {of_value(row[name]) for row in rows if row[name]}
+        dtype = "float[]" if arrays == {"int[]", "float[]"} else arrays.pop() if len(arrays) == 1 else None
+        return "VARCHAR" if dtype is None else DUCKDB.type_name(dtype)
     if kinds <= {int, float} and kinds:
         return "DOUBLE" if float in kinds else "BIGINT"
     return known.get(next(iter(kinds), str), "VARCHAR") if len(kinds) <= 1 else "VARCHAR"

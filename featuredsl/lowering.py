@@ -68,6 +68,8 @@ def lower(node: Call) -> Node:
     if node.op in LOWERED:
         return LOWERED[node.op](node.args)
     kinds = {arg.dtype for arg in node.args}
+    if node.op == "array_contains" and node.args[0].dtype == "float[]":
+        return Call(node.op, (node.args[0], as_float(node.args[1])), node.dtype)
     if node.op in _REAL or (node.op in _UNIFIED and kinds >= NUMERIC):
         args = tuple(as_float(arg) for arg in node.args)
         return node if args == node.args else Call(node.op, args, node.dtype)
@@ -79,5 +81,5 @@ def as_float(node: Node) -> Node:
     if node.dtype != "int":
         return node
     if isinstance(node, Literal):
-        return Literal(None if node.value is None else float(node.value), "float")
+        return Literal(None if node.value is None else float(node.value), "float")  # type: ignore[arg-type]
     return call("to_float", node)

@@ -6,14 +6,14 @@ Types are checked where a node is built, so a wrong operation is an error at def
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from featuredsl.dtypes import DType, of_value
+from featuredsl.dtypes import ELEMENTS, DType, fits, of_value
 from featuredsl.errors import DefinitionError, unknown
-from featuredsl.operations import INT64_MAX, INT64_MIN, OPERATIONS
-
-Value = int | float | str | bool | None
+from featuredsl.operations import INT64_MAX, INT64_MIN, ON_ARRAYS, OPERATIONS
+from featuredsl.values import Constant, frozen
+from featuredsl.values import Value as Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Column:
 class Literal:
     """A constant; `value` None is a typed null."""
 
-    value: Value
+    value: Constant
     dtype: DType
 
 
@@ -47,6 +47,8 @@ Node = Column | Literal | Call
 
 def call(op: str, *args: Node) -> Call:
     """The checked node `op(*args)`; a wrong type or constant is a `DefinitionError`."""
+    if args and args[0].dtype in ELEMENTS:
+        op = ON_ARRAYS.get(op, op)
     operation = OPERATIONS.get(op)
     if operation is None:
         raise DefinitionError(unknown("operation", op, "expressions", tuple(OPERATIONS)))
@@ -63,18 +65,33 @@ def call(op: str, *args: Node) -> Call:
     return Call(op, args, dtype)
 
 
-def literal(value: object) -> Literal:
-    """The constant of a Python value; None, NaN, infinities and integers beyond 64 bits are refused."""
-    dtype = of_value(value)
+def literal(value: object, like: DType | None = None) -> Literal:
+    """The constant of a Python value; None, NaN, infinities and integers beyond 64 bits are refused.
+
+    `like` is the type that it meets: it decides the type of an empty array and of integers in an array of floats.
+    """
     if value is None:
         raise DefinitionError("None is no constant here: use is_null(), fill_null() or otherwise()")
+    if isinstance(value, list | tuple):
+        return _array(value, like)
+    dtype = of_value(value)
     if dtype is None:
-        raise DefinitionError(f"{value!r} is no number, string or boolean")
+        raise DefinitionError(f"{value!r} is no number, string, boolean or array of numbers or strings")
     if dtype == "int" and not INT64_MIN <= value <= INT64_MAX:  # type: ignore[operator]
         raise DefinitionError(f"{value} does not fit in 64 bits")
     if dtype == "float" and not math.isfinite(value):  # type: ignore[arg-type]
         raise DefinitionError(f"{value} is no finite number; use is_nan() or is_finite()")
     return Literal(value, dtype)  # type: ignore[arg-type]
+
+
+def _array(value: Sequence[object], like: DType | None) -> Literal:
+    dtype = like if like in ELEMENTS and fits(value, like) else of_value(value)
+    if dtype is None:
+        raise DefinitionError(f"{value!r} is no array of numbers or of strings, none of them null")
+    try:
+        return Literal(frozen(value, dtype), dtype)
+    except ValueError as error:
+        raise DefinitionError(f"{value!r}: {error}") from None
 
 
 def columns_of(node: Node) -> Iterator[Column]:
@@ -84,6 +101,15 @@ def columns_of(node: Node) -> Iterator[Column]:
     elif isinstance(node, Call):
         for arg in node.args:
             yield from columns_of(arg)
+
+
+def constants_of(node: Node) -> Iterator[Literal]:
+    """Every constant in a node."""
+    if isinstance(node, Literal):
+        yield node
+    elif isinstance(node, Call):
+        for arg in node.args:
+            yield from constants_of(arg)
 
 
 def approximate_of(node: Node) -> str | None:

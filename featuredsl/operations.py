@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from featuredsl.dtypes import NUMERIC, DType
+from featuredsl.dtypes import ELEMENTS, NUMERIC, DType
 from featuredsl.errors import DefinitionError
 
 TypeRule = Callable[[str, tuple[DType, ...]], DType]
@@ -24,6 +24,8 @@ EXP_LIMIT = 709.78
 """exp() of more is null."""
 MAX_DIGITS = 9
 _MAX_TEXT = 1_000_000
+_ELEMENT_HINT = "use at(i) for one element"
+_COMPARE_HINT = "arrays are not compared; compare length(), at(i) or contains(x)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ def _require(op: str, kinds: tuple[DType, ...], ok: bool, wanted: str) -> None:
         raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds) or 'nothing'}")
 
 
+def _scalars(op: str, kinds: tuple[DType, ...], hint: str) -> None:
+    arrays = [kind for kind in kinds if kind in ELEMENTS]
+    if arrays:
+        raise DefinitionError(f"'{op}' takes no array, here {arrays[0]}: {hint}")
+
+
 def _arithmetic(op: str, kinds: tuple[DType, ...]) -> DType:
     _require(op, kinds, set(kinds) <= NUMERIC, "numbers")
     return "int" if set(kinds) == {"int"} else "float"
@@ -61,6 +69,8 @@ def _integers(op: str, kinds: tuple[DType, ...]) -> DType:
 
 
 def _comparison(op: str, kinds: tuple[DType, ...]) -> DType:
+    one_by_one = op == "in" and kinds[:1] and kinds[0] not in ELEMENTS
+    _scalars(op, kinds, "give is_in() the values one by one" if one_by_one else _COMPARE_HINT)
     _require(op, kinds, len(kinds) > 1, "at least one value to compare with")
     _require(op, kinds, len(set(kinds)) == 1 or set(kinds) <= NUMERIC, "two values of one type")
     return "bool"
@@ -92,6 +102,7 @@ def _same(op: str, kinds: tuple[DType, ...]) -> DType:
 
 
 def _extreme(op: str, kinds: tuple[DType, ...]) -> DType:
+    _scalars(op, kinds, "use at(i), min_element() or max_element()")
     _require(op, kinds, len(kinds) > 1 and "bool" not in kinds, "two or more numbers, or two or more strings")
     return _same(op, kinds)
 
@@ -123,14 +134,17 @@ def _floats(op: str, kinds: tuple[DType, ...]) -> DType:
 
 
 def _to_int(op: str, kinds: tuple[DType, ...]) -> DType:
+    _scalars(op, kinds, _ELEMENT_HINT)
     return "int"
 
 
 def _to_float(op: str, kinds: tuple[DType, ...]) -> DType:
+    _scalars(op, kinds, _ELEMENT_HINT)
     return "float"
 
 
 def _to_str(op: str, kinds: tuple[DType, ...]) -> DType:
+    _scalars(op, kinds, _ELEMENT_HINT)
     _require(op, kinds, kinds != ("float",), "an integer, a boolean or a string (engines print floats differently)")
     return "str"
 
@@ -153,6 +167,28 @@ def _length(op: str, kinds: tuple[DType, ...]) -> DType:
 def _substring(op: str, kinds: tuple[DType, ...]) -> DType:
     _require(op, kinds, kinds == ("str", "int", "int"), "a string, a start and a length")
     return "str"
+
+
+def _array_length(op: str, kinds: tuple[DType, ...]) -> DType:
+    _element(op, kinds)
+    return "int"
+
+
+def _at(op: str, kinds: tuple[DType, ...]) -> DType:
+    _require(op, kinds, kinds[0] in ELEMENTS and kinds[1:] == ("int",), "an array and an integer")
+    return ELEMENTS[kinds[0]]
+
+
+def _array_contains(op: str, kinds: tuple[DType, ...]) -> DType:
+    element = ELEMENTS.get(kinds[0])
+    same = len(kinds) == 2 and (kinds[1] == element or (kinds[1] == "int" and element == "float"))
+    _require(op, kinds, same, "an array and a value of its element type")
+    return "bool"
+
+
+def _element(op: str, kinds: tuple[DType, ...]) -> DType:
+    _require(op, kinds, len(kinds) == 1 and kinds[0] in ELEMENTS, "an array")
+    return ELEMENTS[kinds[0]]
 
 
 def _a_text(values: Sequence[Any]) -> str | None:
@@ -236,7 +272,15 @@ OPERATIONS: Mapping[str, Operation] = {
     "minute_of_hour": Operation(_integers),
     "day_of_week": Operation(_integers),
     "floor_time": Operation(_integers, check=_a_step),
+    "array_length": Operation(_array_length),
+    "at": Operation(_at),
+    "array_contains": Operation(_array_contains, decides=True),
+    "min_element": Operation(_element),
+    "max_element": Operation(_element),
 }
+
+ON_ARRAYS: Mapping[str, str] = {"length": "array_length", "contains": "array_contains"}
+"""What an operation is called when its first argument is an array."""
 
 BANNED: Mapping[str, str] = {
     "like": "engines escape patterns differently; use contains(), starts_with() or ends_with()",

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import InputError
 from featuredsl.nodes import Value
 from featuredsl.online.keys import KeyPart
@@ -70,7 +70,7 @@ class Divergence:
 
 @dataclass(frozen=True, slots=True)
 class FeatureParity:
-    """Counts of one feature over all reads; `non_trivial` = offline values that are neither 0 nor null."""
+    """Counts of one feature over all reads; `non_trivial` = offline values that are neither 0, empty nor null."""
 
     group: str
     feature: str
@@ -183,9 +183,12 @@ def classify(read: LoggedRead, name: str, dtype: DType, offline: Value, is_behin
 
 
 def equal(left: Value, right: Value, dtype: DType) -> bool:
-    """Equality between engines: exact, floats to 1e-9 relative; null equals only null."""
+    """Equality between engines: exact, floats to 1e-9 relative; null equals only null; arrays by element."""
     if left is None or right is None:
         return left is right
+    if dtype in ELEMENTS:
+        both = isinstance(left, list) and isinstance(right, list) and len(left) == len(right)
+        return both and all(equal(a, b, ELEMENTS[dtype]) for a, b in zip(left, right, strict=True))
     if dtype == "float":
         both = _is_number(left) and _is_number(right)
         return both and math.isclose(float(left), float(right), rel_tol=FLOAT_TOLERANCE)
@@ -224,7 +227,7 @@ def check_reads(plans: Mapping[str, GroupPlan], reads: Iterable[LoggedRead]) -> 
 
 def _count(tally: _Tally, read: LoggedRead, name: str, outcome: Outcome, offline: Value) -> None:
     tally.counts[outcome] += 1
-    tally.non_trivial += offline is not None and offline != 0
+    tally.non_trivial += offline not in (None, 0, [])
     if outcome in WRONG and (tally.first is None or read.at_us < tally.first.at_us):
         found = read.features.get(name)
         online, status = (None, "absent") if found is None else (found.value, found.status)

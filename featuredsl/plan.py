@@ -8,8 +8,9 @@ from typing import Any
 
 from featuredsl.aggregators import Aggregate
 from featuredsl.dtypes import DType
-from featuredsl.nodes import Node, Value
+from featuredsl.nodes import Node
 from featuredsl.sources import EventSource
+from featuredsl.values import Constant
 from featuredsl.windows import TIERS, Tier, Window
 
 
@@ -33,7 +34,7 @@ class WindowFeature:
     freshness: str
     aggregate: Aggregate
     window: Window
-    default: Value
+    default: Constant
     location: Location
 
     @property
@@ -57,7 +58,7 @@ class LookupFeature:
     column: str
     where: Node | None
     ttl_us: int | None
-    default: Value
+    default: Constant
     location: Location
 
     @property
@@ -73,7 +74,8 @@ StoredFeature = WindowFeature | LookupFeature
 class OnDemandFeature:
     """A Python function of other features and of request inputs, computed when asked.
 
-    A null for a parameter outside `nullable` gives null without calling the function.
+    Its inputs are features of the same group, stored ones or on-demand ones. A null for a parameter outside
+    `nullable` gives null without calling the function.
     """
 
     name: str
@@ -88,7 +90,10 @@ class OnDemandFeature:
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning."""
+    """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning.
+
+    `on_demand` is in the order of evaluation: an input stands before what is derived from it.
+    """
 
     name: str
     entity: tuple[tuple[str, DType], ...]

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from featuredsl.dtypes import DType, from_annotation
+from featuredsl.dtypes import ANNOTATIONS, DType, from_annotation
 from featuredsl.errors import DefinitionError
 from featuredsl.times import UNIT_US
 
@@ -17,7 +17,8 @@ TimeRange = tuple[str, str] | None
 class EventSource:
     """A named stream of events. Build it with `EventSource(name, event_time=…, schema=…)`.
 
-    `schema` maps columns to `int | float | str | bool`, or is a class whose annotations do. `event_time` is an
+    `schema` maps columns to `int | float | str | bool`, or to a list of one of the first three (`list[float]`), or
+    is a class whose annotations do. `event_time` is an
     integer in `time_unit` ("s", "ms", "us"; implied, it need not be in the schema). `topic` and `table` default
     to the name. `sequence` breaks ties of equal event times.
     """
@@ -78,9 +79,7 @@ def _columns(source: str, schema: Mapping[str, object] | type, skip: Sequence[st
         if name in skip:
             continue
         if dtype is None:
-            raise DefinitionError(
-                f"source {source!r}: column {name!r} has type {annotation!r}; use int, float, str or bool"
-            )
+            raise DefinitionError(f"source {source!r}: column {name!r} has type {annotation!r}; use {ANNOTATIONS}")
         columns.append((name, dtype))
     if not columns:
         raise DefinitionError(f"source {source!r} has an empty schema")

@@ -99,17 +99,17 @@ class Expr(Fluent):
     stream: Stream
 
     def _call(self, op: str, *others: object, swapped: bool = False) -> Expr:
-        args = [self.node, *(self._operand(other) for other in others)]
+        args = [self.node, *(self._operand(other, self.node.dtype) for other in others)]
         return Expr(call(op, *(reversed(args) if swapped else args)), self.stream)
 
-    def _operand(self, other: object) -> Node:
+    def _operand(self, other: object, like: DType | None = None) -> Node:
         if isinstance(other, Expr):
             if other.stream.source != self.stream.source:
                 raise DefinitionError(
                     f"one expression mixes sources {self.stream.source.name!r} and {other.stream.source.name!r}"
                 )
             return other.node
-        return literal(other)
+        return literal(other, like)
 
     def _aggregate(self, name: str) -> TracedAggregate:
         stream = self.stream
@@ -218,7 +218,7 @@ class Case:
         result = value
         for condition, chosen in reversed(self.arms):
             taken = condition._operand(chosen)
-            rest = Literal(None, taken.dtype) if result is None else condition._operand(result)
+            rest = Literal(None, taken.dtype) if result is None else condition._operand(result, taken.dtype)
             result = Expr(call("if_else", condition.node, taken, rest), condition.stream)
         assert isinstance(result, Expr)
         return result

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ from serving.features import FeatureFetcher, Fetched
 from serving.metrics import Metrics
 from serving.recordlog import Recorder
 from serving.records import Answer
-from serving.wire import DecideBody, RewardBody, refuse
+from serving.wire import DecideBody, Input, RewardBody, refuse
 
 FLAG_NO_MODEL = "no_model"
 FLAG_MODEL_ERROR = "model_error"
@@ -130,7 +130,7 @@ class Engine:
             self._parts.metrics.inflight.set(self._inflight)
 
     async def _fetch(self, body: DecideBody, ts_ms: int) -> Fetched:
-        inputs = {**body.context, **body.request} if body.request else body.context
+        inputs: Mapping[str, Input] = {**body.context, **body.request} if body.request else body.context
         return await self._parts.fetcher.fetch(body.entities, ts_ms * 1_000, inputs)
 
     def _assemble(self, body: DecideBody, fetched: Fetched) -> tuple[DecisionRequest, tuple[str, ...]]:

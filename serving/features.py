@@ -15,7 +15,7 @@ from featuredsl.errors import InputError
 from serving.breaker import Breaker
 from serving.config import FeatureBudget
 from serving.metrics import Metrics
-from serving.wire import KeyPart, Scalar, refuse
+from serving.wire import Input, KeyPart, Scalar, refuse
 
 STALE = "STALE"
 DEGRADED = "DEGRADED"
@@ -43,7 +43,7 @@ class FeatureSource(Protocol):
     """Reads features of several (group, key parts) at once, as of a time in microseconds."""
 
     async def get(
-        self, keys: Sequence[KeyRef], at_us: int, request: Mapping[str, Scalar] | None = None
+        self, keys: Sequence[KeyRef], at_us: int, request: Mapping[str, Input] | None = None
     ) -> Sequence[Mapping[str, Value]]: ...
 
 
@@ -95,7 +95,7 @@ class FeatureFetcher:
         """True while reads are not tried."""
         return self._breaker.is_open
 
-    async def fetch(self, entities: Mapping[str, KeyPart], at_us: int, request: Mapping[str, Scalar]) -> Fetched:
+    async def fetch(self, entities: Mapping[str, KeyPart], at_us: int, request: Mapping[str, Input]) -> Fetched:
         """Features for the request's entities as of `at_us`. Never raises for a store that fails.
 
         Raises RequestError (400) for a key of the wrong type.
@@ -119,7 +119,7 @@ class FeatureFetcher:
         return Fetched(result.values, result.statuses, tuple(flags), error or not_finite)
 
     async def _read(
-        self, keys: list[KeyRef], at_us: int, request: Mapping[str, Scalar]
+        self, keys: list[KeyRef], at_us: int, request: Mapping[str, Input]
     ) -> tuple[Sequence[Mapping[str, Value]] | None, str | None]:
         if not keys or self._source is None:
             return (), None

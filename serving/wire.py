@@ -15,6 +15,8 @@ Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=512)]
 Scalar: TypeAlias = str | Int64 | float | bool | None
 Features: TypeAlias = dict[str, Scalar]
+Input: TypeAlias = Scalar | list[str | Int64 | float]
+"""A request input of on-demand features: a scalar, or an array of numbers or of strings."""
 KeyPart: TypeAlias = str | Int64 | bool
 T = TypeVar("T")
 
@@ -56,7 +58,7 @@ class DecideBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     slots: tuple[SlotBody, ...]
     context: Features = {}
     entities: dict[str, KeyPart] = {}
-    request: Features = {}
+    request: dict[str, Input] = {}
     model: str | None = None
     unit_id: str | None = None
     tenant: str | None = None

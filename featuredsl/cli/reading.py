@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from featuredsl.dtypes import ELEMENTS, DType, spelled
 from featuredsl.errors import InputError
 from featuredsl.finalize import FeatureValue
 from featuredsl.nodes import Value
@@ -20,6 +21,7 @@ from featuredsl.reader import FeatureReader
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.times import format_duration, format_time, parse_time
+from featuredsl.values import parse_array, typed
 
 AT = click.option("--at", default=None, help="Time of the read: ISO 8601 with a zone, or ms. Default: now.")
 
@@ -30,7 +32,7 @@ def key_parts(plan: GroupPlan, text: str) -> tuple[KeyPart, ...]:
 
 
 def request_values(plan: GroupPlan, pairs: tuple[str, ...]) -> dict[str, Value]:
-    """`NAME=VALUE` options typed by what the on-demand features ask for."""
+    """`NAME=VALUE` options typed by what the on-demand features ask for; arrays are JSON: `vec=[1,2]`."""
     wanted = plan.request_inputs
     values: dict[str, Value] = {}
     for pair in pairs:
@@ -41,13 +43,17 @@ def request_values(plan: GroupPlan, pairs: tuple[str, ...]) -> dict[str, Value]:
     return values
 
 
-def _typed(text: str, dtype: str, name: str) -> Value:
+def _typed(text: str, dtype: DType, name: str) -> Value:
     try:
         if dtype == "bool":
             return {"true": True, "false": False}[text.lower()]
-        return int(text) if dtype == "int" else float(text) if dtype == "float" else text
-    except (ValueError, KeyError):
+        if dtype in ELEMENTS:
+            return typed(parse_array(text), dtype)
+        return typed(int(text) if dtype == "int" else float(text) if dtype == "float" else text, dtype)
+    except KeyError:
         raise InputError(f"--request {name}={text!r} is not of type {dtype}") from None
+    except ValueError as error:
+        raise InputError(f"--request {name}={text!r} is not of type {spelled(dtype)}: {error}") from None
 
 
 def at_us(text: str | None) -> int:
@@ -59,7 +65,12 @@ def at_us(text: str | None) -> int:
 @click.argument("group")
 @click.argument("keys", nargs=-1, required=True, metavar="KEY…")
 @AT
-@click.option("--request", multiple=True, metavar="NAME=VALUE", help="Input of an on-demand feature.")
+@click.option(
+    "--request",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Input of an on-demand feature; an array is JSON, for example vec='[1, 2]'.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def get(group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, ...], as_json: bool) -> None:
     """Read the features of one or more keys, with a status for every value.

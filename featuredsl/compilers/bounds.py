@@ -119,6 +119,7 @@ _RANGES: dict[str, Callable[[Call], Range]] = {
     "coalesce": _union,
     "sign": lambda node: (-1, 1),
     "length": lambda node: (0, 2**31),
+    "array_length": lambda node: (0, 2**31),
 }
 _MAGNITUDES: dict[str, Callable[[Call], float]] = {
     "+": lambda node: sum(_magnitude(arg) for arg in node.args),

@@ -23,6 +23,7 @@ class Dialect:
     int_division: str
     string_type: str
     array_type: str
+    array_literal: str
     regex: str
     bytes_of: str = "{0}"
 
@@ -50,6 +51,9 @@ class Dialect:
         value = node.value
         if value is None:
             return f"CAST(NULL AS {self.type_name(node.dtype)})"
+        if isinstance(value, tuple):
+            items = (self.literal(Literal(item, ELEMENTS[node.dtype])) for item in value)
+            return f"CAST({self.array_literal.format(', '.join(items))} AS {self.type_name(node.dtype)})"
         if isinstance(value, bool):
             return "TRUE" if value else "FALSE"
         if isinstance(value, str):
@@ -59,7 +63,9 @@ class Dialect:
         return INT_MIN if value == INT64_MIN else f"CAST({value} AS BIGINT)"
 
 
-FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "REGEXP({0}, {1})", "ENCODE({0}, 'UTF-8')")
-SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "({0} RLIKE {1})")
-DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "regexp_matches({0}, {1})")
+FLINK = Dialect(
+    "flink", "`", False, "/", "STRING", "ARRAY<{}>", "ARRAY[{}]", "REGEXP({0}, {1})", "ENCODE({0}, 'UTF-8')"
+)
+SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "array({})", "({0} RLIKE {1})")
+DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "[{}]", "regexp_matches({0}, {1})")
 DIALECTS = {dialect.name: dialect for dialect in (FLINK, SPARK, DUCKDB)}

@@ -11,10 +11,18 @@ from dataclasses import dataclass
 
 from featuredsl.compilers.scalar import FLINK, floor_div, render
 from featuredsl.errors import UnsupportedError
+from featuredsl.nodes import constants_of
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature
 from featuredsl.sources import EventSource
-from featuredsl.tiles import TileTier, refuse_unstreamable, stream_lookups, tile_tiers
+from featuredsl.tiles import (
+    BATCH_TIERS,
+    TileTier,
+    refuse_unstreamable,
+    stream_lookups,
+    stream_windows,
+    tile_tiers,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     sources: dict[str, EventSource] = {}
     for target in targets:
         refuse_unstreamable(target.plan, "flink")
+        _refuse_empty_arrays(target.plan)
         for source in target.plan.sources:
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
@@ -60,6 +69,19 @@ FUNCTIONS = (
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'",
 )
+
+
+def _refuse_empty_arrays(plan: GroupPlan) -> None:
+    """Flink SQL has no empty array: ARRAY[] has no type, and no cast gives it one."""
+    streamed = [*stream_windows(plan), *stream_lookups(plan)]
+    for feature in streamed:
+        nodes = [feature.where] if isinstance(feature, LookupFeature) else [p.lift for p in feature.aggregate.partials]
+        constants = [c for node in nodes if node is not None for c in constants_of(node)]
+        if any(constant.value == () for constant in constants):
+            raise UnsupportedError(
+                f"flink: {plan.name}.{feature.name} ({feature.location}): an empty array constant cannot be written; "
+                f"test is_null() instead, or use freshness {' or '.join(BATCH_TIERS)}"
+            )
 
 
 def _options(pairs: Iterable[tuple[str, str]]) -> str:

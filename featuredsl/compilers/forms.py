@@ -12,6 +12,7 @@ from enum import Enum
 
 from featuredsl.compilers import overflow
 from featuredsl.compilers.dialect import Dialect
+from featuredsl.dtypes import ELEMENTS
 from featuredsl.nodes import Call, Literal
 from featuredsl.operations import EXP_LIMIT, INTEGER_TEXT, NUMBER_TEXT
 
@@ -178,6 +179,41 @@ def _ends_with(node: Call, args: list[str], dialect: Dialect) -> str:
     return f"(RIGHT({args[0]}, {len(_constants(node)[0])}) = {args[1]})"
 
 
+def _spelled(**templates: str) -> Text:
+    """The same function under each engine's name."""
+    return lambda node, args, dialect: templates[dialect.name].format(*args)
+
+
+_ARRAY_LENGTH = _spelled(
+    flink="CAST(CARDINALITY({0}) AS BIGINT)",
+    spark="CAST(array_size({0}) AS BIGINT)",
+    duckdb="CAST(array_length({0}) AS BIGINT)",
+)
+_ELEMENT = _spelled(flink="({0})[{1} + 1]", spark="get({0}, {1})", duckdb="list_extract({0}, {1} + 1)")
+_MAX_INDEX = 2**31 - 2
+
+
+def _at(node: Call, args: list[str], dialect: Dialect) -> str:
+    array, index = args
+    constant = node.args[1].value if isinstance(node.args[1], Literal) else None
+    if isinstance(constant, int) and 0 <= constant <= _MAX_INDEX:
+        return _ELEMENT(node, [array, str(constant)], dialect)
+    inside = f"{index} >= 0 AND {index} < {_ARRAY_LENGTH(node, [array], dialect)}"
+    return f"CASE WHEN {inside} THEN {_ELEMENT(node, [array, f'CAST({index} AS INT)'], dialect)} END"
+
+
+_ARRAY_HAS = _spelled(
+    flink="ARRAY_CONTAINS({0}, {1})", spark="array_contains({0}, {1})", duckdb="list_contains({0}, {1})"
+)
+
+
+def _array_contains(node: Call, args: list[str], dialect: Dialect) -> str:
+    element = dialect.type_name(ELEMENTS[node.args[0].dtype])
+    text = _ARRAY_HAS(node, [args[0], f"CAST({args[1]} AS {element})"], dialect)
+    constant = isinstance(node.args[1], Literal) and node.args[1].value is not None
+    return text if constant else f"CASE WHEN {args[1]} IS NOT NULL THEN {text} END"
+
+
 def _constants(node: Call) -> list[str]:
     return [str(arg.value) for arg in node.args[1:] if isinstance(arg, Literal)]
 
@@ -237,4 +273,9 @@ FORMS: dict[str, Form] = {
     "replace": Form(_format("REPLACE({0}, {1}, {2})")),
     "trim": Form(_format("TRIM(BOTH ' ' FROM {0})")),
     "floor_time": Form(overflow.floor_time),
+    "array_length": Form(_ARRAY_LENGTH),
+    "at": Form(_at),
+    "array_contains": Form(_array_contains, (Want.VALUE, Want.FINITE)),
+    "min_element": Form(_spelled(flink="ARRAY_MIN({0})", spark="array_min({0})", duckdb="list_min({0})")),
+    "max_element": Form(_spelled(flink="ARRAY_MAX({0})", spark="array_max({0})", duckdb="list_max({0})")),
 }

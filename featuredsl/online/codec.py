@@ -1,6 +1,7 @@
 """Bytes of the online store: ring slots and batch snapshots (ranks of latest values: `rank.py`).
 
-All numbers are big-endian; integers are signed 64 bit, floats binary64, text UTF-8.
+All numbers are big-endian; integers are signed 64 bit, floats binary64, text UTF-8 behind its length. In a
+snapshot a null is 0, any other value starts with 1; an array is the number of its elements (>I), then they.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from typing import Final
 
 import msgspec
 
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import CodecError, InputError, StateError
 from featuredsl.online.layout import FORMAT_VERSION, HEADER_SIZE, Column, RingTier, StoreLayout
-from featuredsl.online.rank import Rank, Scalar, decode_rank, encode_rank
+from featuredsl.online.rank import Rank, decode_rank, encode_rank
+from featuredsl.values import Value
 
 __all__ = [
     "Rank",
-    "Scalar",
     "Snapshot",
     "Tile",
     "decode_rank",
@@ -55,7 +57,7 @@ class Snapshot:
     """Values of a batch tier as of a time, in the order of the tier's columns."""
 
     as_of_us: int
-    values: tuple[Scalar, ...]
+    values: tuple[Value, ...]
 
 
 def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, tuple[Tile, ...]]:
@@ -137,19 +139,27 @@ def encode_snapshot(columns: Sequence[Column], snapshot: Snapshot) -> bytes:
     return _SNAPSHOT.pack(snapshot.as_of_us, len(payload)) + payload
 
 
-def _encode_value(column: Column, value: Scalar) -> bytes:
+def _encode_value(column: Column, value: Value) -> bytes:
     if value is None:
         return b"\0"
+    element = ELEMENTS.get(column.dtype)
+    if element is not None and isinstance(value, list):
+        items = (_encode_scalar(column, element, item) for item in value)
+        return b"\1" + _LENGTH.pack(len(value)) + b"".join(items)
+    return b"\1" + _encode_scalar(column, column.dtype, value)
+
+
+def _encode_scalar(column: Column, dtype: DType, value: Value) -> bytes:
     try:
-        if column.dtype == "str" and isinstance(value, str):
+        if dtype == "str" and isinstance(value, str):
             text = value.encode()
-            return b"\1" + _LENGTH.pack(len(text)) + text
-        if column.dtype == "bool" and isinstance(value, bool):
-            return b"\1\1" if value else b"\1\0"
-        if column.dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
-            return b"\1" + _INT64.pack(value)
-        if column.dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
-            return b"\1" + _FLOAT64.pack(value)
+            return _LENGTH.pack(len(text)) + text
+        if dtype == "bool" and isinstance(value, bool):
+            return b"\1" if value else b"\0"
+        if dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
+            return _INT64.pack(value)
+        if dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
+            return _FLOAT64.pack(value)
     except (struct.error, UnicodeEncodeError, OverflowError) as error:
         message = f"column {column.name!r} ({column.dtype}) cannot hold {value!r}: {error}"
         raise InputError(message) from error
@@ -179,11 +189,11 @@ def decode_snapshots(columns: Sequence[Column], data: bytes | None) -> tuple[Sna
     return tuple(out)
 
 
-def _decode_values(columns: Sequence[Column], payload: bytes, length: int) -> tuple[Scalar, ...]:
+def _decode_values(columns: Sequence[Column], payload: bytes, length: int) -> tuple[Value, ...]:
     if len(payload) != length:
         raise ValueError(length)
     at = 0
-    values: list[Scalar] = []
+    values: list[Value] = []
     for column in columns:
         value, at = _decode_value(column.dtype, payload, at)
         values.append(value)
@@ -192,13 +202,25 @@ def _decode_values(columns: Sequence[Column], payload: bytes, length: int) -> tu
     return tuple(values)
 
 
-def _decode_value(dtype: str, payload: bytes, at: int) -> tuple[Scalar, int]:
+def _decode_value(dtype: DType, payload: bytes, at: int) -> tuple[Value, int]:
     present = payload[at]
     at += 1
     if present == 0:
         return None, at
     if present != 1:
         raise ValueError(present)
+    if dtype not in ELEMENTS:
+        return _decode_scalar(dtype, payload, at)
+    count = _LENGTH.unpack_from(payload, at)[0]
+    at += _LENGTH.size
+    items: list[Value] = []
+    for _ in range(count):
+        item, at = _decode_scalar(ELEMENTS[dtype], payload, at)
+        items.append(item)
+    return items, at
+
+
+def _decode_scalar(dtype: DType, payload: bytes, at: int) -> tuple[Value, int]:
     if dtype == "bool":
         return bool(payload[at]), at + 1
     if dtype == "str":

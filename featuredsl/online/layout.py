@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError
 from featuredsl.online.keys import KeyPart, join_key
 
@@ -26,20 +27,20 @@ SLOT_PREFIX: Final = struct.Struct(">qqqQ")
 MAX_RING_COLUMNS: Final = 64
 MAX_RING_BYTES: Final = 1 << 20
 
-Dtype = Literal["int", "float", "str", "bool"]
 Suffix = Literal["R", "X"]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A stored column; `dtype` is int (64 bit), float (binary64), str or bool."""
+    """A stored column; `dtype` is int (64 bit), float (binary64), str, bool, int[], float[] or str[]."""
 
     name: str
-    dtype: str
+    dtype: DType
 
     def __post_init__(self) -> None:
-        if self.dtype not in ("int", "float", "str", "bool"):
-            message = f"column {self.name!r}: dtype {self.dtype!r} is not one of int, float, str, bool"
+        if self.dtype not in (*SCALARS, *ELEMENTS):
+            known = ", ".join((*SCALARS, *ELEMENTS))
+            message = f"column {self.name!r}: dtype {self.dtype!r} is not one of {known}"
             raise DefinitionError(message)
 
 

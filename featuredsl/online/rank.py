@@ -6,12 +6,12 @@ import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import CodecError, InputError
 from featuredsl.online.layout import Column
-
-Scalar = int | float | str | bool | None
+from featuredsl.values import Value
 
 _SIGN: Final = 1 << 63
 _INT64: Final = struct.Struct(">q")
@@ -24,15 +24,15 @@ class Rank:
     """A latest value: its event time, then [sequence,] and the row."""
 
     event_time_us: int
-    values: tuple[Scalar, ...]
+    values: tuple[Value, ...]
 
 
-def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Scalar]) -> str:
+def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Value]) -> str:
     """Text whose UTF-8 bytes order like (time, values), null lowest, text by its UTF-8 bytes.
 
     Times and integers are 16 hexadecimal digits of `v XOR 2^63`; floats of their order-preserving bits, -0.0
     as 0.0; text ends with two NULs, a NUL inside it is followed by U+0001; a null is `0`, a value starts
-    with `1`.
+    with `1`. An array is its elements as values, then `0`: it orders by element, and a prefix comes first.
     """
     if len(columns) != len(values):
         message = f"a rank of {len(columns)} columns got {len(values)} values"
@@ -41,7 +41,15 @@ def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Scalar])
     return _hex16(ts_us) + "".join(fields)
 
 
-def _rank_field(column: Column, value: Scalar) -> str:
+def _rank_array(column: Column, items: Sequence[Any]) -> str:
+    element = Column(column.name, ELEMENTS[column.dtype])
+    if None in items:
+        message = f"column {column.name!r}: an array holds a null; elements are never null"
+        raise InputError(message)
+    return "1" + "".join(_rank_field(element, item) for item in items) + "0"
+
+
+def _rank_field(column: Column, value: Value) -> str:
     if value is None:
         return "0"
     if column.dtype == "str" and isinstance(value, str):
@@ -52,6 +60,8 @@ def _rank_field(column: Column, value: Scalar) -> str:
         return "1" + _hex16(value)
     if column.dtype == "float" and isinstance(value, int | float) and not isinstance(value, bool):
         return "1" + _hex16(_ordered(float(value)))
+    if column.dtype in ELEMENTS and isinstance(value, list):
+        return _rank_array(column, value)
     message = f"column {column.name!r} is {column.dtype}; {value!r} is {type(value).__name__}"
     raise InputError(message)
 
@@ -73,7 +83,7 @@ def _ordered(value: float) -> int:
 def decode_rank(columns: Sequence[Column], data: bytes) -> Rank:
     """Inverse of `encode_rank`."""
     at = 16
-    values: list[Scalar] = []
+    values: list[Value] = []
     try:
         time_us = int(data[:16], 16) - _SIGN
         for column in columns:
@@ -91,13 +101,15 @@ def _broken_rank(columns: Sequence[Column], data: bytes) -> CodecError:
     return CodecError(f"stored value {data[:64]!r} is not a rank of (time, {', '.join(names)})")
 
 
-def _read_rank_field(dtype: str, data: bytes, at: int) -> tuple[Scalar, int]:
+def _read_rank_field(dtype: DType, data: bytes, at: int) -> tuple[Value, int]:
     marker = data[at]
     if marker == ord("0"):
         return None, at + 1
     if marker != ord("1"):
         raise ValueError(marker)
     at += 1
+    if dtype in ELEMENTS:
+        return _read_rank_array(ELEMENTS[dtype], data, at)
     if dtype == "str":
         end = _text_end(data, at)
         return data[at:end].replace(b"\0\x01", b"\0").decode(), end + 2
@@ -110,6 +122,15 @@ def _read_rank_field(dtype: str, data: bytes, at: int) -> tuple[Scalar, int]:
         return number, at + 16
     bits = number if number >= 0 else number ^ (_SIGN - 1)
     return _FLOAT64.unpack(_INT64.pack(bits))[0], at + 16
+
+
+def _read_rank_array(element: DType, data: bytes, at: int) -> tuple[list[Any], int]:
+    items: list[Any] = []
+    while True:
+        item, at = _read_rank_field(element, data, at)
+        if item is None:
+            return items, at
+        items.append(item)
 
 
 def _text_end(data: bytes, at: int) -> int:

@@ -23,7 +23,7 @@ import redis.asyncio
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from featuredsl.errors import DependencyError
-from featuredsl.online.codec import Scalar, Snapshot, encode_snapshot
+from featuredsl.online.codec import Snapshot, encode_snapshot
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import (
@@ -36,6 +36,7 @@ from featuredsl.online.meta import (
     parse_meta,
 )
 from featuredsl.online.request import Command, EntityRef, EntityState, ReadRequest
+from featuredsl.values import Value
 
 __all__ = [
     "AsyncOnlineStore",
@@ -83,7 +84,7 @@ class OnlineStore:
         layout: StoreLayout,
         tier: str,
         as_of_us: int,
-        rows: Iterable[tuple[Sequence[KeyPart], Sequence[Scalar]]],
+        rows: Iterable[tuple[Sequence[KeyPart], Sequence[Value]]],
     ) -> BatchWrite:
         """Writes the snapshots of a batch tier as of one time; values in the order of the tier's columns.
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.sources import EventSource
 from featuredsl.times import UNIT_US
+from featuredsl.values import Value
 from schemas.records import PARSE_REASONS, RecordError, is_heartbeat, parse
 
 REASONS: tuple[str, ...] = tuple(dict.fromkeys((*PARSE_REASONS, "missing_field", "bad_type", "bad_time")))
@@ -27,14 +28,12 @@ _ISO = re.compile(
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _INT64 = (-(1 << 63), (1 << 63) - 1)
 
-Cell = int | float | str | bool | None
-
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """One record: a row (`reject` None, `heartbeat` False), a heartbeat, or a refusal with its reason."""
 
-    values: tuple[Cell, ...]
+    values: tuple[Value, ...]
     ts_us: int | None = None
     heartbeat: bool = False
     reject: str | None = None
@@ -46,12 +45,12 @@ def decode(source: EventSource, payload: bytes | None) -> Decoded:
 
     An absent or null column is null. Of several problems the first in the record counts.
     """
-    nothing: tuple[Cell, ...] = (None,) * len(source.columns)
+    nothing: tuple[Value, ...] = (None,) * len(source.columns)
     try:
         record = parse(payload)
         if is_heartbeat(record):
             return Decoded(nothing, _event_time(source, record), heartbeat=True)
-        cells: dict[str, Cell] = {}
+        cells: dict[str, Value] = {}
         ts_us: int | None = None
         for name, value in record.items():
             if name == source.event_time and value is not None:
@@ -70,9 +69,11 @@ def decode_all(source: EventSource, payloads: Iterable[bytes | None]) -> list[De
     return [decode(source, payload) for payload in payloads]
 
 
-def _cell(value: object, dtype: DType, name: str) -> Cell:
+def _cell(value: object, dtype: DType, name: str) -> Value:
     if value is None:
         return None
+    if dtype in ELEMENTS:
+        return _array(value, dtype, name)
     if dtype == "str":
         return _text(value, name)
     if dtype == "bool" and isinstance(value, bool):
@@ -84,6 +85,13 @@ def _cell(value: object, dtype: DType, name: str) -> Cell:
     if isinstance(value, float):
         raise _bad_type(value, dtype, name)
     return value
+
+
+def _array(value: object, dtype: DType, name: str) -> list[Value]:
+    element = ELEMENTS[dtype]
+    if not isinstance(value, list) or any(item is None or isinstance(item, dict | list) for item in value):
+        raise _bad_type(value, dtype, name)
+    return [_cell(item, element, name) for item in value]
 
 
 def _text(value: object, name: str) -> str:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from featuredsl.nodes import Value
-from featuredsl.ondemand import compute
+from featuredsl.ondemand import compute_all, request_values
 from featuredsl.parity import LoggedRead
 from featuredsl.plan import GroupPlan
 from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values
@@ -47,5 +47,4 @@ def label_table(plan: GroupPlan, reads: Sequence[LoggedRead]) -> pa.Table:
 
 def with_on_demand(plan: GroupPlan, read: LoggedRead, stored: dict[str, Value]) -> dict[str, Value]:
     """The stored values and the on-demand ones computed from them and the read's request."""
-    inputs = stored | dict(read.request)
-    return stored | {feature.name: compute(feature, inputs) for feature in plan.on_demand}
+    return stored | compute_all(plan, stored, request_values(plan, read.request))

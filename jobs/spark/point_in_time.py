@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import SPARK
-from featuredsl.dtypes import DType
+from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.plan import GroupPlan
 
 ARROW_TYPES: dict[DType, pa.DataType] = {
@@ -25,6 +25,8 @@ SPARK_TYPES: dict[DType, T.DataType] = {
     "str": T.StringType(),
     "bool": T.BooleanType(),
 }
+ARROW_TYPES |= {array: pa.list_(ARROW_TYPES[element]) for array, element in ELEMENTS.items()}
+SPARK_TYPES |= {array: T.ArrayType(SPARK_TYPES[element]) for array, element in ELEMENTS.items()}
 
 
 def register(sources: Mapping[str, DataFrame]) -> None:

@@ -15,6 +15,7 @@ from tests.conformance.cases_windows import WINDOW_CASES
 
 def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]], rows: list[Any]) -> None:
     kinds = {"int": "BIGINT", "float": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN"}
+    kinds |= {f"{dtype}[]": f"{kind}[]" for dtype, kind in kinds.items()}
     body = ", ".join(f'"{column}" {kinds[dtype]}' for column, dtype in columns)
     con.execute(f'CREATE TABLE "{name}" ({body})')
     if rows:

@@ -9,6 +9,7 @@ from featuredsl.compilers.scalar import DUCKDB, render
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Node
 from featuredsl.operations import OPERATIONS
+from tests.conformance.cases_arrays import CASES as ARRAY_CASES
 from tests.conformance.expression_cases import CASES, COLUMNS, ROWS, Case, same, wrong
 from tests.conformance.test_duckdb import create
 
@@ -31,5 +32,5 @@ def test_every_operation_has_a_case() -> None:
     def used(node: Node) -> set[str]:
         return {node.op}.union(*(used(arg) for arg in node.args)) if isinstance(node, Call) else set()
 
-    assert set(OPERATIONS) == set().union(*(used(case.node) for case in CASES))
+    assert set(OPERATIONS) == set().union(*(used(case.node) for case in (*CASES, *ARRAY_CASES)))
     assert len({case.name for case in CASES}) == len(CASES)

@@ -18,7 +18,8 @@ from tests.conformance.test_duckdb import create
 
 def of_no_event(plan: GroupPlan, expected: Mapping[str, Any]) -> bool:
     """True when the values are those of an entity without events: 0, null or the default."""
-    defaults = {feature.name: feature.default for feature in plan.features}
+    constants = {feature.name: feature.default for feature in plan.features}
+    defaults = {name: list(value) if isinstance(value, tuple) else value for name, value in constants.items()}
     return all(value in (0, None) or value == defaults[name] for name, value in expected.items())
 
 

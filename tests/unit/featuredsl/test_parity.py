@@ -128,6 +128,16 @@ def test_equality_of_types() -> None:
     assert not equal(2**53 + 1, 2**53, "int")
     assert equal(1, 1.0, "float")
     assert not equal("a", "b", "str")
+    assert equal([1.0, 0.3], [1, 0.1 + 0.2], "float[]")
+    assert equal([], [], "float[]")
+    assert not equal([1.0], [1.0, 0.0], "float[]")
+    assert not equal([1.0, 2.0], [2.0, 1.0], "float[]")
+    assert not equal([], None, "float[]")
+    assert not equal([1.0], 1.0, "float[]")
+    assert equal([2**53 + 1], [2**53 + 1], "int[]")
+    assert not equal([2**53 + 1], [2**53], "int[]")
+    assert not equal([1], [1.0], "int[]")
+    assert equal(["a"], ["a"], "str[]")
 
 
 def test_times_are_microseconds_or_iso() -> None:

@@ -23,7 +23,7 @@ def test_every_field_is_read() -> None:
             candidates=["a", {"action_id": "b", "features": {"price": 2.5, "new": True, "brand": None}}],
             slots=[{"slot_id": "s", "features": {"w": 1}, "include": ["a"], "exclude": ["b"]}],
             entities={"user": 7},
-            request={"price": 1.5},
+            request={"price": 1.5, "vec": [0.5, 2], "ids": [9007199254740993], "tags": ["a"], "none": []},
             seed="s1",
             ts=NOW_MS,
             model="shop",
@@ -34,7 +34,8 @@ def test_every_field_is_read() -> None:
     )
     assert body.candidates == ("a", CandidateBody("b", {"price": 2.5, "new": True, "brand": None}))
     assert body.slots[0].include == ("a",)
-    assert (body.entities, body.request, body.seed, body.ts) == ({"user": 7}, {"price": 1.5}, "s1", NOW_MS)
+    assert body.request == {"price": 1.5, "vec": [0.5, 2], "ids": [9007199254740993], "tags": ["a"], "none": []}
+    assert (body.entities, body.seed, body.ts) == ({"user": 7}, "s1", NOW_MS)
 
 
 def with_text(old: str, new: str) -> bytes:
@@ -71,6 +72,10 @@ def with_text(old: str, new: str) -> bytes:
         (decide_request(slots=[{"slot": "s"}]), "invalid_field", "$.slots[0]"),
         (decide_request(entities={"user": None}), "invalid_field", "$.entities.user"),
         (decide_request(entities={"user": 1.5}), "invalid_field", "$.entities"),
+        (decide_request(request={"vec": [1, None]}), "invalid_field", "$.request.vec"),
+        (decide_request(request={"vec": [True]}), "invalid_field", "$.request.vec"),
+        (decide_request(request={"vec": [[1]]}), "invalid_field", "$.request.vec"),
+        (decide_request(context={"vec": [1]}), "invalid_field", "$.context.vec"),
         (decide_request(context={"": 1}), "empty_name", "$.context"),
         (decide_request(ts=NOW_MS), "ts_refused", "replay = true"),
     ],

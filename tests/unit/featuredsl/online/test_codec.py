@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from featuredsl.errors import CodecError, InputError, StateError
 from featuredsl.online.codec import (
     Rank,
-    Scalar,
     Snapshot,
     Tile,
     decode_rank,
@@ -25,12 +24,13 @@ from featuredsl.online.codec import (
     encode_snapshot,
 )
 from featuredsl.online.layout import Column
+from featuredsl.values import Value
 from tests.unit.featuredsl.online.test_layout import golden_layout
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "online"
 RANKS = json.loads((GOLDEN / "ranks.json").read_text())
 RING = json.loads((GOLDEN / "ring.json").read_text())
-SNAPSHOTS = json.loads((GOLDEN / "snapshots.json").read_text())
+SNAPSHOTS = [json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("snapshots", "array_snapshots")]
 
 INT64 = st.one_of(st.sampled_from([-(2**63), 2**63 - 1, -1, 0, 1]), st.integers(-(2**63), 2**63 - 1))
 FLOAT = st.floats(allow_nan=False)
@@ -39,7 +39,9 @@ COLUMNS = (Column("i", "int"), Column("f", "float"), Column("s", "str"), Column(
 ROWS = st.tuples(*(st.none() | values for values in (INT64, FLOAT, TEXT, st.booleans(), TEXT)))
 
 
-def _value(dtype: str, stored: Any) -> Scalar:
+def _value(dtype: str, stored: Any) -> Value:
+    if dtype == "int[]" and stored is not None:
+        return [int(item) for item in stored]
     return int(stored) if dtype == "int" and stored is not None else stored
 
 
@@ -69,14 +71,15 @@ def test_golden_ring() -> None:
     assert decoded == {name: tuple(sorted(found, key=lambda tile: tile.index)) for name, found in tiles.items()}
 
 
-def test_golden_snapshots() -> None:
-    columns = [Column(f"c{i}", dtype) for i, dtype in enumerate(SNAPSHOTS["columns"])]
+@pytest.mark.parametrize("golden", SNAPSHOTS, ids=["scalars", "arrays"])
+def test_golden_snapshots(golden: dict[str, Any]) -> None:
+    columns = [Column(f"c{i}", dtype) for i, dtype in enumerate(golden["columns"])]
     expected = []
-    for case in SNAPSHOTS["snapshots"]:
+    for case in golden["snapshots"]:
         values = tuple(_value(c.dtype, v) for c, v in zip(columns, case["values"], strict=True))
         expected.append(Snapshot(int(case["as_of_us"]), values))
         assert encode_snapshot(columns, expected[-1]).hex() == case["hex"]
-    assert decode_snapshots(columns, bytes.fromhex(SNAPSHOTS["hex"])) == tuple(expected)
+    assert decode_snapshots(columns, bytes.fromhex(golden["hex"])) == tuple(expected)
     assert decode_snapshots(columns, None) == ()
 
 
@@ -102,12 +105,12 @@ def test_a_text_decides_before_what_follows_it(text1: str, text2: str, number: i
 
 
 @given(INT64, ROWS)
-def test_rank_round_trip(ts_us: int, row: tuple[Scalar, ...]) -> None:
+def test_rank_round_trip(ts_us: int, row: tuple[Value, ...]) -> None:
     assert decode_rank(COLUMNS, encode_rank(ts_us, COLUMNS, row).encode()) == Rank(ts_us, row)
 
 
 @given(INT64, ROWS)
-def test_snapshot_round_trip(as_of_us: int, row: tuple[Scalar, ...]) -> None:
+def test_snapshot_round_trip(as_of_us: int, row: tuple[Value, ...]) -> None:
     data = b"\1" + encode_snapshot(COLUMNS, Snapshot(as_of_us, row))
     assert decode_snapshots(COLUMNS, data) == (Snapshot(as_of_us, row),)
 
@@ -193,7 +196,7 @@ def test_truncated_snapshots_are_refused(cut: int) -> None:
         (Column("f", "float"), "1"),
     ],
 )
-def test_values_of_another_type_are_refused(column: Column, value: Scalar) -> None:
+def test_values_of_another_type_are_refused(column: Column, value: Value) -> None:
     with pytest.raises(InputError, match=r"64-bit|column"):
         encode_rank(0, [column], (value,))
     with pytest.raises(InputError, match="column"):
@@ -204,3 +207,56 @@ def test_values_of_another_type_are_refused(column: Column, value: Scalar) -> No
 def test_tiles_that_do_not_fit_are_refused(values: tuple[Any, ...]) -> None:
     with pytest.raises(InputError, match="ring tier 'exposures/5m'"):
         encode_slot(golden_layout().ring_tier("exposures/5m"), Tile(1, 1, 1, values))
+
+
+ARRAYS = (Column("i", "int[]"), Column("f", "float[]"), Column("s", "str[]"), Column("n", "int"))
+ARRAY_ROWS = st.tuples(
+    st.none() | st.lists(INT64, max_size=3),
+    st.none() | st.lists(FLOAT, max_size=3),
+    st.none() | st.lists(TEXT, max_size=3),
+    st.none() | INT64,
+)
+
+
+def _array_order(row: tuple[Any, ...]) -> list[Any]:
+    """The order that is promised: null lowest, element by element, a prefix first."""
+
+    def keyed(value: Any) -> Any:
+        return value.encode() if isinstance(value, str) else value + 0.0 if isinstance(value, float) else value
+
+    return [(v is not None, [keyed(item) for item in v] if isinstance(v, list) else (v or 0)) for v in row]
+
+
+@given(ARRAY_ROWS, ARRAY_ROWS)
+def test_bytes_of_ranks_order_like_arrays(row1: Any, row2: Any) -> None:
+    left, right = encode_rank(0, ARRAYS, row1).encode(), encode_rank(0, ARRAYS, row2).encode()
+    assert (left < right) == (_array_order(row1) < _array_order(row2))
+    assert (left == right) == (_array_order(row1) == _array_order(row2))
+
+
+@given(INT64, ARRAY_ROWS)
+def test_arrays_round_trip(ts_us: int, row: tuple[Any, ...]) -> None:
+    assert decode_rank(ARRAYS, encode_rank(ts_us, ARRAYS, row).encode()) == Rank(ts_us, row)
+    (snapshot,) = decode_snapshots(ARRAYS, b"\1" + encode_snapshot(ARRAYS, Snapshot(ts_us, row)))
+    assert snapshot == Snapshot(ts_us, row)
+
+
+@pytest.mark.parametrize(
+    "row", [([None], None, None, 1), ([1.5], None, None, 1), (None, ["a"], None, 1), (1, [], [], 1)]
+)
+def test_wrong_arrays_are_refused(row: tuple[Any, ...]) -> None:
+    with pytest.raises(InputError):
+        encode_rank(0, ARRAYS, row)
+    with pytest.raises(InputError):
+        encode_snapshot(ARRAYS, Snapshot(0, row))
+
+
+def test_cut_arrays_are_refused() -> None:
+    rank = encode_rank(0, ARRAYS, ([1], [0.5], ["a"], 1)).encode()
+    snapshot = b"\1" + encode_snapshot(ARRAYS, Snapshot(0, ([1], [0.5], ["a"], 1)))
+    for end in range(16, len(rank)):
+        with pytest.raises(CodecError):
+            decode_rank(ARRAYS, rank[:end])
+    for end in range(2, len(snapshot)):
+        with pytest.raises(CodecError):
+            decode_snapshots(ARRAYS, snapshot[:end])

@@ -37,6 +37,23 @@ def test_refused_like_the_flink_format(vector: dict[str, Any]) -> None:
     assert decoded.reject in REASONS
 
 
+ARRAYS = EventSource("arrays", event_time="ts", schema={"i": list[int], "d": list[float], "w": list[str]})
+
+
+@pytest.mark.parametrize("vector", json.loads((VECTORS / "bad_arrays.json").read_text()), ids=lambda v: v["fields"])
+def test_arrays_are_refused_like_in_the_flink_format(vector: dict[str, str]) -> None:
+    decoded = decode(ARRAYS, f'{{"ts": {TS}, {vector["fields"]}}}'.encode())
+    assert decoded.reject == vector["reason"]
+
+
+def test_arrays_are_exact() -> None:
+    record = {"ts": TS, "i": [2**53 + 1, -(2**63)], "d": [0.1, 2], "w": ["日", 'a"]', ""]}
+    decoded = decode(ARRAYS, json.dumps(record).encode())
+    assert decoded.values == ([2**53 + 1, -(2**63)], [0.1, 2.0], ["日", 'a"]', ""])
+    assert [type(item) for item in decoded.values[1] or ()] == [float, float]
+    assert decode(ARRAYS, f'{{"ts": {TS}, "i": [], "d": null}}'.encode()).values == ([], None, None)
+
+
 @pytest.mark.parametrize(
     ("fields", "column", "value"),
     [

@@ -10,7 +10,8 @@ import org.apache.flink.table.functions.ScalarFunction;
  * <p>So {@code MAX(fdsl_rank(...))} is the latest row by time, then sequence, then value, and it can be split into local
  * and global aggregation. The time and BIGINT values are 16 hexadecimal digits of {@code v XOR 2^63}; DOUBLE the same of
  * their order-preserving bits (-0.0 as 0.0); STRING ends with two NULs, a NUL inside it is followed by U+0001. A null value
- * is {@code 0}, any other starts with {@code 1}. A null time gives null, which MAX skips.
+ * is {@code 0}, any other starts with {@code 1}. An ARRAY is its elements as values, then {@code 0}; a null among them is
+ * refused. A null time gives null, which MAX skips.
  */
 public final class RankFunction extends ScalarFunction {
     private static final long serialVersionUID = 1L;
@@ -44,11 +45,23 @@ public final class RankFunction extends ScalarFunction {
             appendHex(out, ordered(((Number) value).doubleValue()));
         } else if (value instanceof Boolean) {
             out.append((boolean) value ? '1' : '0');
+        } else if (value instanceof Object[]) {
+            appendArray(out, (Object[]) value);
         } else {
             throw new IllegalArgumentException(
-                    "fdsl_rank: a value is STRING, a whole number, DOUBLE or BOOLEAN, not "
+                    "fdsl_rank: a value is STRING, a whole number, DOUBLE, BOOLEAN or an ARRAY of them, not "
                             + value.getClass().getSimpleName());
         }
+    }
+
+    private static void appendArray(StringBuilder out, Object[] elements) {
+        for (Object element : elements) {
+            if (element == null) {
+                throw new IllegalArgumentException("fdsl_rank: an array holds a null; elements are never null");
+            }
+            appendField(out, element);
+        }
+        out.append('0');
     }
 
     private static void appendText(StringBuilder out, String text) {

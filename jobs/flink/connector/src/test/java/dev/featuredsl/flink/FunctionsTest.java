@@ -62,6 +62,14 @@ class FunctionsTest {
     }
 
     @Test
+    void arraysOfFlinkTypesAreArrays() {
+        Object mixed = new Object[] {1L, 2L};
+        assertEquals(rank.eval(5L, mixed), rank.eval(5L, (Object) new Long[] {1L, 2L}));
+        Object withNull = new Long[] {1L, null};
+        assertThrows(IllegalArgumentException.class, () -> rank.eval(5L, withNull));
+    }
+
+    @Test
     void aNullTimeHasNoRank() {
         assertNull(rank.eval(null, 1L));
         assertThrows(IllegalArgumentException.class, () -> rank.eval(1L, new byte[0]));

@@ -50,6 +50,14 @@ public final class Golden {
                 return stored.doubleValue();
             case "bool":
                 return stored.booleanValue();
+            case "int[]":
+            case "float[]":
+            case "str[]":
+                Object[] elements = new Object[stored.size()];
+                for (int i = 0; i < elements.length; i++) {
+                    elements[i] = value(dtype.substring(0, dtype.length() - 2), stored.get(i));
+                }
+                return elements;
             default:
                 return stored.textValue();
         }

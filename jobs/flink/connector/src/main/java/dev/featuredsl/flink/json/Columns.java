@@ -21,17 +21,19 @@ final class Columns implements Serializable {
             "_heartbeat", LogicalTypeRoot.BOOLEAN,
             "_ts", LogicalTypeRoot.BIGINT);
 
-    /** A data column: its position and SQL type. */
+    /** A data column: its position and SQL type; of an ARRAY also the type of its elements, else null. */
     static final class Column implements Serializable {
         private static final long serialVersionUID = 1L;
         final String name;
         final int position;
         final LogicalTypeRoot type;
+        final LogicalTypeRoot element;
 
-        Column(String name, int position, LogicalTypeRoot type) {
+        Column(String name, int position, LogicalTypeRoot type, LogicalTypeRoot element) {
             this.name = name;
             this.position = position;
             this.type = type;
+            this.element = element;
         }
     }
 
@@ -56,7 +58,7 @@ final class Columns implements Serializable {
                 requireType(name, type, SPECIAL.get(name));
                 special.put(name, i);
             } else {
-                data.put(name, new Column(name, i, supported(name, type)));
+                data.put(name, column(name, i, type));
             }
         }
         count = fields.size();
@@ -97,6 +99,22 @@ final class Columns implements Serializable {
         }
     }
 
+    private static Column column(String name, int position, LogicalType type) {
+        if (type.getTypeRoot() != LogicalTypeRoot.ARRAY) {
+            return new Column(name, position, supported(name, type), null);
+        }
+        LogicalType element = type.getChildren().get(0);
+        switch (element.getTypeRoot()) {
+            case VARCHAR:
+            case BIGINT:
+            case DOUBLE:
+                return new Column(name, position, LogicalTypeRoot.ARRAY, element.getTypeRoot());
+            default:
+                throw new ValidationException("featuredsl-json: column '" + name + "' is " + type
+                        + "; supported are arrays of STRING, BIGINT and DOUBLE");
+        }
+    }
+
     private static LogicalTypeRoot supported(String name, LogicalType type) {
         switch (type.getTypeRoot()) {
             case VARCHAR:
@@ -107,7 +125,7 @@ final class Columns implements Serializable {
                 return type.getTypeRoot();
             default:
                 throw new ValidationException("featuredsl-json: column '" + name + "' is " + type
-                        + "; supported are STRING, BIGINT, INT, DOUBLE and BOOLEAN (an object or array fits a STRING)");
+                        + "; supported are STRING, BIGINT, INT, DOUBLE, BOOLEAN and ARRAY (an object or array fits a STRING)");
         }
     }
 }

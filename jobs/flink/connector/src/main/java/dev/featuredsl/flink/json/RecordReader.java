@@ -1,12 +1,15 @@
 package dev.featuredsl.flink.json;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonFactory;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonParser;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.JsonToken;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.StreamReadConstraints;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.StreamReadFeature;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.core.json.JsonReadFeature;
+import org.apache.flink.table.data.GenericArrayData;
 import org.apache.flink.table.data.GenericRowData;
 import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.types.logical.LogicalTypeRoot;
@@ -170,6 +173,11 @@ final class RecordReader {
                     return parser.getDoubleValue();
                 }
                 break;
+            case ARRAY:
+                if (token == JsonToken.START_ARRAY) {
+                    return readArray(column, start, end);
+                }
+                break;
             default:
                 if (token == JsonToken.VALUE_TRUE || token == JsonToken.VALUE_FALSE) {
                     return token == JsonToken.VALUE_TRUE;
@@ -177,6 +185,34 @@ final class RecordReader {
         }
         throw new Rejection(Rejection.BAD_TYPE,
                 "field " + column.name + " is " + column.type + ", found " + JsonErrors.kind(token));
+    }
+
+    /** The elements of the array that stands in these bytes of the message; it has been checked as JSON. */
+    private GenericArrayData readArray(Columns.Column column, int start, int end) throws IOException, Rejection {
+        List<Object> elements = new ArrayList<>();
+        try (JsonParser parser = factory.createParser(message, start, end - start)) {
+            parser.nextToken();
+            while (parser.nextToken() != JsonToken.END_ARRAY) {
+                elements.add(readElement(parser, column));
+            }
+        }
+        return new GenericArrayData(elements.toArray());
+    }
+
+    private static Object readElement(JsonParser parser, Columns.Column column) throws IOException, Rejection {
+        JsonToken token = parser.currentToken();
+        if (column.element == LogicalTypeRoot.VARCHAR && token == JsonToken.VALUE_STRING) {
+            return StringData.fromString(parser.getText());
+        }
+        if (column.element == LogicalTypeRoot.BIGINT && token == JsonToken.VALUE_NUMBER_INT) {
+            return parser.getLongValue();
+        }
+        boolean number = token == JsonToken.VALUE_NUMBER_INT || token == JsonToken.VALUE_NUMBER_FLOAT;
+        if (column.element == LogicalTypeRoot.DOUBLE && number) {
+            return parser.getDoubleValue();
+        }
+        throw new Rejection(Rejection.BAD_TYPE, "field " + column.name + " is an array of " + column.element
+                + ", found " + JsonErrors.kind(token) + " in it");
     }
 
     private static int toInt(String name, long value) throws Rejection {

@@ -152,6 +152,44 @@ class StrictJsonDeserializerTest {
         assertTrue(read("{\"ts\":1700000000,\"u\":\"a\"}").getString(DETAIL).toString().contains("fit as seconds"));
     }
 
+    private static final DataType ARRAYS = DataTypes.ROW(
+            DataTypes.FIELD("i", DataTypes.ARRAY(DataTypes.BIGINT())),
+            DataTypes.FIELD("d", DataTypes.ARRAY(DataTypes.DOUBLE())),
+            DataTypes.FIELD("w", DataTypes.ARRAY(DataTypes.STRING())),
+            DataTypes.FIELD("_reject", DataTypes.STRING()),
+            DataTypes.FIELD("_ts", DataTypes.BIGINT()));
+
+    private static RowData readArrays(String fields) {
+        String json = "{\"ts\":1700000000123" + fields + "}";
+        return schema(ARRAYS, Map.of()).deserialize(json.getBytes(StandardCharsets.UTF_8));
+    }
+
+    @Test
+    void arraysKeepEveryElement() {
+        RowData row = readArrays(",\"i\" : [ 9007199254740993,-9223372036854775808 ],\"d\":[0.1,2],\"w\":[\"\u65e5\ud834\udd1e\",\"a\\u0000\\\"]\",\"\"]");
+        assertTrue(row.isNullAt(3));
+        assertArrayEquals(new long[] {9007199254740993L, Long.MIN_VALUE}, row.getArray(0).toLongArray());
+        assertArrayEquals(new double[] {0.1, 2.0}, row.getArray(1).toDoubleArray());
+        assertEquals(3, row.getArray(2).size());
+        assertEquals("\u65e5\ud834\udd1e", row.getArray(2).getString(0).toString());
+        assertEquals("a\u0000\"]", row.getArray(2).getString(1).toString());
+        assertEquals("", row.getArray(2).getString(2).toString());
+        RowData empty = readArrays(",\"i\":[],\"d\":null");
+        assertEquals(0, empty.getArray(0).size());
+        assertTrue(empty.isNullAt(1) && empty.isNullAt(2) && empty.isNullAt(3));
+    }
+
+    @Test
+    void refusesTheGoldenArraysWithTheirReasons() throws Exception {
+        for (JsonNode golden : Golden.read("records/bad_arrays")) {
+            RowData row = readArrays("," + golden.get("fields").textValue());
+            assertEquals(golden.get("reason").textValue(), String.valueOf(row.getString(3)), golden.toString());
+            assertTrue(row.isNullAt(0) && row.isNullAt(4), golden.toString());
+        }
+        DataType nested = DataTypes.ROW(DataTypes.FIELD("n", DataTypes.ARRAY(DataTypes.ARRAY(DataTypes.BIGINT()))));
+        assertThrows(ValidationException.class, () -> schema(nested, Map.of()));
+    }
+
     @Test
     void noBytesMakeItFail() {
         StrictJsonDeserializer schema = schema(ROW, Map.of());
