@@ -108,7 +108,7 @@ def _to_float(node: Call, row: Row) -> Value:
     value = evaluate(node.args[0], row)
     if isinstance(value, str):
         return float(value) if re.fullmatch(NUMBER_TEXT, value) else None
-    return None if value is None else float(value)
+    return None if value is None else float(value)  # type: ignore[arg-type]
 
 
 def _float_test(test: Callable[[float], bool]) -> Callable[[Call, Row], Value]:

@@ -19,7 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, TypeGuard
 
 from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import InputError
@@ -187,12 +187,15 @@ def equal(left: Value, right: Value, dtype: DType) -> bool:
     if left is None or right is None:
         return left is right
     if dtype in ELEMENTS:
-        both = isinstance(left, list) and isinstance(right, list) and len(left) == len(right)
-        return both and all(equal(a, b, ELEMENTS[dtype]) for a, b in zip(left, right, strict=True))
+        return isinstance(left, list) and isinstance(right, list) and _same(left, right, ELEMENTS[dtype])
     if dtype == "float":
-        both = _is_number(left) and _is_number(right)
-        return both and math.isclose(float(left), float(right), rel_tol=FLOAT_TOLERANCE)
+        return _is_number(left) and _is_number(right) and math.isclose(left, right, rel_tol=FLOAT_TOLERANCE)
     return type(left) is type(right) and left == right
+
+
+def _same(left: list[Any], right: list[Any], element: DType) -> bool:
+    pairs = zip(left, right, strict=False)
+    return len(left) == len(right) and all(equal(a, b, element) for a, b in pairs)
 
 
 def behind(plan: GroupPlan, read: LoggedRead) -> set[str]:
@@ -250,7 +253,7 @@ def _is_ahead(found: ReadValue, at_us: int) -> bool:
     return (times[0] is not None and times[0] > at_us) or (times[1] is not None and times[1] >= at_us)
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

@@ -13,7 +13,7 @@ from featuredsl.compilers.scalar import FLINK, floor_div, render
 from featuredsl.errors import UnsupportedError
 from featuredsl.nodes import constants_of
 from featuredsl.online.layout import StoreLayout
-from featuredsl.plan import GroupPlan, LookupFeature
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
 from featuredsl.sources import EventSource
 from featuredsl.tiles import (
     BATCH_TIERS,
@@ -73,7 +73,7 @@ FUNCTIONS = (
 
 def _refuse_empty_arrays(plan: GroupPlan) -> None:
     """Flink SQL has no empty array: ARRAY[] has no type, and no cast gives it one."""
-    streamed = [*stream_windows(plan), *stream_lookups(plan)]
+    streamed: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
     for feature in streamed:
         nodes = [feature.where] if isinstance(feature, LookupFeature) else [p.lift for p in feature.aggregate.partials]
         constants = [c for node in nodes if node is not None for c in constants_of(node)]

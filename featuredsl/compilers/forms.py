@@ -121,7 +121,7 @@ def _round(node: Call, args: list[str], dialect: Dialect) -> str:
     if len(args) == 1:
         return _within_int64(value, f"FLOOR({value} + 5e-1)")
     digits = node.args[1]
-    scale = 10.0 ** int(digits.value or 0) if isinstance(digits, Literal) else 1.0
+    scale = 10.0**digits.value if isinstance(digits, Literal) and isinstance(digits.value, int) else 1.0
     factor, limit = (dialect.literal(Literal(number, "float")) for number in (scale, _EXACT / scale))
     return (
         f"CASE WHEN {value} BETWEEN -{limit} AND {limit} "

@@ -17,9 +17,10 @@ from featuredsl.dtypes import DType
 from jobs.spark.landing import History, land_records, read_history
 from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
 from jobs.spark.runtime import SparkConfig, session
+from tests.conformance.array_groups import bare
 from tests.conformance.cases import Case as GroupCase
 from tests.conformance.cases import us
-from tests.conformance.cases_arrays import CASES, COLUMNS, GROUP_CASES, ROWS, bare, wrong
+from tests.conformance.cases_arrays import CASES, COLUMNS, GROUP_CASES, ROWS, wrong
 from tests.conformance.test_snapshot import of_no_event
 
 pytestmark = pytest.mark.timeout(900)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,13 @@ from featuredsl.reader import FeatureReader, Registry
 from featuredsl.registry import apply
 from featuredsl.settings import Settings
 from jobs.kafka import producer
-from tests.conformance import cases
+from tests.conformance import array_groups, cases
 from tests.conformance.cases import CASES, Case, us
+from tests.conformance.cases_arrays import GROUP_CASES
 
 STREAMED = [case for case in CASES if all(f.freshness == "realtime" for f in case.group.features)]
-DEFINITIONS = Path(cases.__file__)
+ARRAYS = [case for case in GROUP_CASES if all(f.freshness == "realtime" for f in case.group.features)]
+DEFINITIONS = (Path(cases.__file__), Path(array_groups.__file__))
 
 
 def tagged(parts: tuple[Any, ...], tag: str) -> tuple[Any, ...]:
@@ -37,11 +39,11 @@ def records(case: Case, number: int) -> Iterator[tuple[str, dict[str, Any]]]:
                     yield source, event
 
 
-def publish(settings: Settings) -> dict[str, int]:
+def publish(settings: Settings, cases: Sequence[Case] = STREAMED) -> dict[str, int]:
     """Send every event, and one broken line per topic; returns how many good events each topic got."""
     sent: dict[str, int] = {}
     out = producer(settings.require("kafka"))
-    for number, case in enumerate(STREAMED):
+    for number, case in enumerate(cases):
         for topic, event in records(case, number):
             out.produce(settings.prefix + topic, json.dumps(event).encode())
             sent[topic] = sent.get(topic, 0) + 1
@@ -51,11 +53,13 @@ def publish(settings: Settings) -> dict[str, int]:
     return sent
 
 
-def expected_and_found(settings: Settings, registry: Registry) -> Iterator[tuple[str, Any, FeatureValue]]:
+def expected_and_found(
+    settings: Settings, registry: Registry, cases: Sequence[Case] = STREAMED
+) -> Iterator[tuple[str, Any, FeatureValue]]:
     """(what, expected value, value read) of every feature of every read."""
     with OnlineStore(settings.require("redis")) as store:
         reader = FeatureReader(store, registry)
-        for number, case in enumerate(STREAMED):
+        for number, case in enumerate(cases):
             for read, (parts, seconds, values) in enumerate(case.reads):
                 key = tagged(parts, f"c{number}r{read}")
                 row = reader.get([(case.group.name, key)], us(seconds))[0]
@@ -65,5 +69,6 @@ def expected_and_found(settings: Settings, registry: Registry) -> Iterator[tuple
 
 def apply_cases(settings: Settings) -> Registry:
     """Make the groups of the streamed cases current."""
-    apply(settings.registry, DEFINITIONS, store_suffix="it")
+    for file in DEFINITIONS:
+        apply(settings.registry, file, store_suffix="it")
     return Registry.load(settings.registry)

@@ -18,7 +18,7 @@ from jobs.flink.handle import JobHandle
 from jobs.flink.stream_cli import start_stream
 from jobs.kafka import read_all
 from tests.conformance.cases import us
-from tests.support.feature_job import STREAMED, apply_cases, expected_and_found, publish
+from tests.support.feature_job import ARRAYS, STREAMED, apply_cases, expected_and_found, publish
 from tests.support.stack import TestStack
 
 
@@ -47,6 +47,19 @@ def running(stack: TestStack) -> Iterator[Running]:
 
 def test_every_case_reads_back_its_values(running: Running) -> None:
     found = list(expected_and_found(running.settings, running.registry))
+    wrong = [(what, expected, value) for what, expected, value in found if value.value != expected]
+    assert len(found) > 50
+    assert wrong == []
+
+
+def test_arrays_read_back_their_values(running: Running) -> None:
+    handle = start_stream(running.settings, ",".join(dict.fromkeys(case.group.name for case in ARRAYS)))
+    try:
+        publish(running.settings, ARRAYS)
+        handle.wait_lag_zero()
+    finally:
+        handle.cancel()
+    found = list(expected_and_found(running.settings, running.registry, ARRAYS))
     wrong = [(what, expected, value) for what, expected, value in found if value.value != expected]
     assert len(found) > 50
     assert wrong == []

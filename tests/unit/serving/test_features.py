@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from featuredsl.errors import DependencyError
+from featuredsl.errors import DependencyError, InputError
 from serving.breaker import Breaker
 from serving.config import FeatureBudget
 from serving.features import FeatureFetcher, Fetched, Lookup
@@ -149,3 +149,24 @@ def test_lists_stay_out_of_the_context_and_unknown_features_are_degraded() -> No
     fetched = asyncio.run(fetch(fetcher(FakeSource({("user", (7,)): {"clicks": Read([1, 2])}}))))
     assert "user__clicks" not in fetched.values
     assert fetched.statuses == {"user__clicks": "OK", "user__last": "DEGRADED", "user__ratio": "DEGRADED"}
+
+
+def test_a_request_input_of_the_wrong_type_is_refused() -> None:
+    class Reader(FakeSource):
+        async def get(self, keys: Any, at_us: int, request: Any = None) -> Any:
+            raise InputError("user: request input 'vec' is list[float]: an array holds a null; elements are never null")
+
+    one = fetcher(Reader({}))
+    for _ in range(3):
+        with pytest.raises(RequestError, match="request input 'vec'") as refused:
+            asyncio.run(fetch(one))
+        assert (refused.value.status, refused.value.code) == (400, "bad_features")
+    assert not one.breaker_open
+
+
+def test_an_array_has_a_status_but_is_no_model_input() -> None:
+    source = FakeSource({("user", (7,)): {**ROW, "last": Read([0.5, 1.0])}})
+    fetched = asyncio.run(fetch(fetcher(source)))
+    assert fetched.values == {"user__clicks": 3, "user__ratio": 0.5}
+    assert fetched.statuses["user__last"] == "OK"
+    assert fetched.flags == ()
