@@ -38,7 +38,7 @@ class _Prepared:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._finalizers = {name: Finalizer(plan) for name, plan in registry.groups.items()}
+        self._finalizers: dict[str, Finalizer] = {}
         self._layouts: dict[tuple[str, str], StoreLayout] = {}
         self._meta: StoreMeta | None = None
         self._meta_until = 0.0
@@ -54,9 +54,11 @@ class _Prepared:
         return [_Asked(self._finalizer(group), self._layout(group, meta), key) for group, key in keys]
 
     def _finalizer(self, group: str) -> Finalizer:
-        if group not in self._finalizers:
-            self._registry.group(group)
-        return self._finalizers[group]
+        """Made at the first read, so that a group which works offline only does not stop the others."""
+        found = self._finalizers.get(group)
+        if found is None:
+            found = self._finalizers[group] = Finalizer(self._registry.group(group))
+        return found
 
     def _layout(self, group: str, meta: StoreMeta) -> StoreLayout:
         version = meta.versions.get(group, self._registry.store_versions[group])

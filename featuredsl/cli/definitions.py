@@ -18,7 +18,7 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
-from featuredsl.tiles import store_layout
+from featuredsl.tiles import refuse_unstreamable, store_layout
 from featuredsl.times import format_duration
 
 DEFINITIONS = click.argument("definitions", type=click.Path(path_type=Path), metavar="DEF.py")
@@ -61,6 +61,8 @@ def compile_command(definitions: Path, target: str, group: str) -> None:
 def program(plans: list[GroupPlan], target: str) -> str:
     """The SQL text of the groups for an engine; addresses are those of the settings, or placeholders."""
     if target == "flink":
+        for plan in plans:
+            refuse_unstreamable(plan, target)
         settings = Settings.load()
         config = StreamConfig(settings.kafka or "KAFKA", settings.redis or "redis://REDIS", settings.prefix, "GROUP-ID")
         return ";\n\n".join(statements([GroupTarget(p, store_layout(p)) for p in plans], config)) + ";"

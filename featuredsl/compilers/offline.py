@@ -133,7 +133,7 @@ class _Stack:
         latest = {n: unit for n, unit in self.numbered_lookups() if unit.source == source}
         numbers = [n for i in mine for n in self.numbers[i]] + list(latest)
         sizes = {_listed(self.numbers[i]): self.windows[i][0].window.block_us for i in mine}
-        blocks = {numbers: floor_to("ts_us", str(size)) for numbers, size in sizes.items() if size is not None}
+        blocks = {listed: floor_to("ts_us", str(size)) for listed, size in sizes.items() if size is not None}
         back = [n for i in mine for n, side in zip(self.numbers[i], self.sides[i], strict=True) if side.back]
         order = f"CASE WHEN {UNIT} IN ({_listed(back)}) THEN -ts_us ELSE ts_us END" if back else "ts_us"
         columns = [
@@ -172,7 +172,6 @@ class _Stack:
             blocks |= {str(n): side.block for n, side in zip(numbers, sides, strict=True)}
         edges |= {str(number): query_time(unit.tier) for number, unit in self.numbered_lookups()}
         edges |= {str(number): query_time(unit.tier) for _, number, unit in self.numbered_sessions()}
-        numbers = tuple(map(int, edges))
         ranks = len(self.lookups) + len(self.sessions)
         nulls = [f"{null_of(slot.dtype, self.dialect)}" for slot in self.all_slots] + ["NULL"] * ranks
         columns = [
@@ -183,7 +182,7 @@ class _Stack:
             "label_id",
             *nulls,
         ]
-        return f"SELECT {', '.join(columns)}\n  FROM {self.times(labels, numbers)}"
+        return f"SELECT {', '.join(columns)}\n  FROM {self.times(labels, [int(number) for number in edges])}"
 
     def merged(self) -> list[str]:
         columns = []

@@ -43,21 +43,21 @@ def sliding(hop: int, hops: int, offset: int) -> tuple[tuple[Any, ...], Window]:
     return ("sliding", size, hop, offset * hop), made
 
 
-windows = st.one_of(
-    st.builds(sliding, st.sampled_from([SECOND, 7 * SECOND, 5 * MINUTE, HOUR]), st.integers(1, 14), st.integers(0, 3)),
-    st.sampled_from([SECOND, MINUTE, HOUR, DAY]).map(lambda size: (("tumbling", size), tumbling(size))),
-    st.sampled_from([1, SECOND, 5 * MINUTE, HOUR]).map(lambda gap: (("session", gap), session(gap))),
-    st.just((("lifetime",), lifetime)),
+slidings = st.builds(
+    sliding, st.sampled_from([SECOND, 7 * SECOND, 5 * MINUTE, HOUR]), st.integers(1, 14), st.integers(0, 3)
 )
+tumblings = st.sampled_from([SECOND, MINUTE, HOUR, DAY]).map(lambda size: (("tumbling", size), tumbling(size)))
+sessions = st.sampled_from([1, SECOND, 5 * MINUTE, HOUR]).map(lambda gap: (("session", gap), session(gap)))
+every_kind = slidings | tumblings | sessions | st.just((("lifetime",), lifetime))
 
 
 @st.composite
-def features(draw: st.DrawFn) -> Chosen:
+def features(draw: st.DrawFn, kinds: st.SearchStrategy[Any], tiers: Sequence[str]) -> Chosen:
     """An aggregate of a column over a window, in a tier that is fresh enough for it."""
     aggregate = draw(st.sampled_from(["count", "sum", "mean", "min", "max", "var"]))
     column = draw(st.sampled_from(["x", "f"] + [None] * (aggregate == "count")))
-    spec, made = draw(windows)
-    fresh = [name for name, (period, _) in TIERS.items() if spec[0] in ("session", "lifetime") or spec[1] >= period]
+    spec, made = draw(kinds)
+    fresh = [tier for tier in tiers if spec[0] in ("session", "lifetime") or spec[1] >= TIERS[tier][0]]
     filtered = draw(st.booleans())
 
     def keep(row: Any) -> bool:
@@ -66,12 +66,13 @@ def features(draw: st.DrawFn) -> Chosen:
     return Chosen(Asked(aggregate, column, spec, draw(st.sampled_from(fresh)), keep), filtered, made)
 
 
-def times() -> st.SearchStrategy[int]:
-    """On and beside edges, around the epoch and later, before and after."""
-    near = st.sampled_from([-1, 0, 0, 1])
-    step = st.sampled_from([SECOND, MINUTE, 5 * MINUTE, HOUR, DAY])
-    base = st.sampled_from([0, T0 * SECOND])
-    return st.builds(lambda b, k, s, d: b + k * s + d, base, st.integers(-3, 14), step, near)
+@dataclass(frozen=True)
+class Situation:
+    """Features, events in any order, and (key, time) reads."""
+
+    chosen: list[Chosen]
+    log: list[Event]
+    reads: list[tuple[str, int]]
 
 
 values = st.fixed_dictionaries(
@@ -80,7 +81,24 @@ values = st.fixed_dictionaries(
         "f": st.none() | st.integers(-40, 40).map(lambda n: n / 8),
     }
 )
-logs = st.lists(st.builds(Event, times(), st.sampled_from(KEYS), values), max_size=24)
+
+
+@st.composite
+def situations(draw: st.DrawFn, kinds: st.SearchStrategy[Any], tiers: Sequence[str] = tuple(TIERS)) -> Situation:
+    """Events and reads lie on and beside the edges of the windows, around the epoch or later; times repeat."""
+    chosen = draw(st.lists(features(kinds, tiers), min_size=1, max_size=4))
+    sizes = [n for item in chosen for n in item.asked.window[1:] if n] or [HOUR]
+    base = draw(st.sampled_from([0, T0 * SECOND]))
+    beside = st.sampled_from([-1, 0, 0, 1])
+    delays = [TIERS[item.asked.tier][1] for item in chosen]
+    times = st.builds(
+        lambda k, size, d: base + k * size + d, st.integers(-1, 3), st.sampled_from([*sizes, *sizes, MINUTE]), beside
+    )
+    count = draw(st.sampled_from([0, 3, 8, 24]))
+    event = st.builds(Event, times, st.sampled_from(("a", *KEYS)), values)
+    log = draw(st.lists(event, min_size=count, max_size=count))
+    later = st.builds(lambda t, delay: t + delay, times, st.sampled_from([0, *delays]))
+    return Situation(chosen, log, draw(st.lists(st.tuples(st.sampled_from(KEYS), later), min_size=4, max_size=12)))
 
 
 def plan_of(chosen: Sequence[Chosen]) -> GroupPlan:
@@ -119,49 +137,49 @@ def load(log: Sequence[Event], labels: Sequence[tuple[str, int]]) -> duckdb.Duck
     return con
 
 
-reads = st.lists(st.tuples(st.sampled_from(KEYS), times()), min_size=1, max_size=8)
-
-
-@settings(max_examples=60)
-@given(st.lists(features(), min_size=1, max_size=4), logs, reads)
-def test_training_sets_are_those_of_brute_force(
-    chosen: list[Chosen], log: list[Event], labels: list[tuple[str, int]]
-) -> None:
-    with load(log, labels) as con:
-        rows = con.execute(point_in_time(plan_of(chosen), DUCKDB)).fetchall()
+def check_training_set(case: Situation) -> None:
+    with load(case.log, case.reads) as con:
+        rows = con.execute(point_in_time(plan_of(case.chosen), DUCKDB)).fetchall()
     found = {row[0]: row[1:] for row in rows}
-    assert len(rows) == len(labels)
-    for i, (key, t) in enumerate(labels):
-        expected = [value(item.asked, log, key, t) for item in chosen]
+    assert len(rows) == len(case.reads)
+    for i, (key, t) in enumerate(case.reads):
+        expected = [value(item.asked, case.log, key, t) for item in case.chosen]
         assert all(map(same, found[i], expected)), (key, t, found[i], expected)
 
 
+@settings(max_examples=40)
+@given(situations(every_kind))
+def test_training_sets_are_those_of_brute_force(case: Situation) -> None:
+    check_training_set(case)
+
+
 @settings(max_examples=30)
-@given(st.lists(features(), min_size=1, max_size=4), logs, times())
-def test_snapshots_are_those_of_brute_force(chosen: list[Chosen], log: list[Event], t: int) -> None:
-    plan = plan_of(chosen)
-    with load(log, []) as con:
+@given(situations(sessions))
+def test_sessions_are_those_of_brute_force(case: Situation) -> None:
+    check_training_set(case)
+
+
+@settings(max_examples=40)
+@given(situations(every_kind) | situations(sessions))
+def test_snapshots_are_those_of_brute_force(case: Situation) -> None:
+    plan, t = plan_of(case.chosen), case.reads[0][1]
+    with load(case.log, []) as con:
         found = {row[0]: row[1:] for row in con.execute(snapshot(plan, DUCKDB, t, plan.features)).fetchall()}
     for key in KEYS:
-        expected = [value(item.asked, log, key, t) for item in chosen]
-        nothing = [value(item.asked, [], key, t) for item in chosen]
+        expected = [value(item.asked, case.log, key, t) for item in case.chosen]
+        nothing = [value(item.asked, [], key, t) for item in case.chosen]
         assert all(map(same, found.get(key, nothing), expected)), (key, found.get(key), expected)
 
 
-@settings(max_examples=60)
-@given(st.lists(features(), min_size=1, max_size=4), logs, reads)
-def test_online_reads_are_those_of_brute_force(
-    chosen: list[Chosen], log: list[Event], labels: list[tuple[str, int]]
-) -> None:
-    kept = [item for item in chosen if item.asked.tier == "realtime" and item.window.tile_us is not None]
-    if not kept:
-        return
-    plan = plan_of(kept)
-    rows = [((e.time - T0 * SECOND) / SECOND, {"u": e.key, **e.row}) for e in log]
-    case = Case("random", plan, {"events": rows}, [])
+@settings(max_examples=100)
+@given(situations(slidings | tumblings, ("realtime",)))
+def test_online_reads_are_those_of_brute_force(case: Situation) -> None:
+    plan = plan_of(case.chosen)
     finalizer = Finalizer(plan)
-    for key, t in labels:
-        found = finalizer.values(state_before(case, (key,), t), t, {})
-        expected = [value(item.asked, log, key, t) for item in kept]
-        got = [found[f"f{i}"].value for i in range(len(kept))]
+    rows = [((e.time - T0 * SECOND) / SECOND, {"u": e.key, **e.row}) for e in case.log]
+    stored = Case("random", plan, {"events": rows}, [])
+    for key, t in case.reads:
+        found = finalizer.values(state_before(stored, (key,), t), t, {})
+        expected = [value(item.asked, case.log, key, t) for item in case.chosen]
+        got = [found[f"f{i}"].value for i in range(len(case.chosen))]
         assert all(map(same, got, expected)), (key, t, got, expected)

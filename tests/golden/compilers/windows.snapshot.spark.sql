@@ -1,0 +1,31 @@
+WITH fdsl_session_0_starts AS (SELECT `user` AS k0, ts_us, CAST(1 AS BIGINT) AS p0, CASE WHEN ts_us - LAG(ts_us) OVER (PARTITION BY `user` ORDER BY ts_us) < 1800000000 THEN 0 ELSE 1 END AS s
+  FROM `clicks` WHERE `user` IS NOT NULL),
+fdsl_session_0_numbered AS (SELECT k0, ts_us, p0, SUM(s) OVER (PARTITION BY k0 ORDER BY ts_us) AS n
+  FROM fdsl_session_0_starts),
+fdsl_session_0_merged AS (SELECT k0, MAX(ts_us) + 1800000000 AS closed, CAST(SUM(p0) AS BIGINT) AS p0
+  FROM fdsl_session_0_numbered GROUP BY k0, n),
+fdsl_session_0 AS (SELECT k0, closed, named_struct('t', closed, 'p0', p0) AS r FROM fdsl_session_0_merged),
+fdsl_session_1_starts AS (SELECT `user` AS k0, ts_us, CASE WHEN (CASE WHEN `price` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `price` END > 9.0e0) THEN `price` ELSE CAST(NULL AS DOUBLE) END AS p0, CASE WHEN (CASE WHEN `price` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `price` END > 9.0e0) THEN CASE WHEN (`price` IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END ELSE CAST(NULL AS BIGINT) END AS p1, CASE WHEN ts_us - LAG(ts_us) OVER (PARTITION BY `user` ORDER BY ts_us) < 1800000000 THEN 0 ELSE 1 END AS s
+  FROM `clicks` WHERE `user` IS NOT NULL AND ((CASE WHEN `price` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `price` END > 9.0e0))),
+fdsl_session_1_numbered AS (SELECT k0, ts_us, p0, p1, SUM(s) OVER (PARTITION BY k0 ORDER BY ts_us) AS n
+  FROM fdsl_session_1_starts),
+fdsl_session_1_merged AS (SELECT k0, MAX(ts_us) + 1800000000 AS closed, CAST(SUM(p0) AS DOUBLE) AS p0, CAST(SUM(p1) AS BIGINT) AS p1
+  FROM fdsl_session_1_numbered GROUP BY k0, n),
+fdsl_session_1 AS (SELECT k0, closed, named_struct('t', closed, 'p0', p0, 'p1', p1) AS r FROM fdsl_session_1_merged),
+events AS (
+  SELECT `user`, ts_us, CASE WHEN ts_us >= 1767200400000000 AND ts_us < 1767222000000000 THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS w0_p0, CASE WHEN ts_us >= 1767218400000000 AND ts_us < 1767222000000000 THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS w1_p0, CASE WHEN ts_us < 1767222000000000 THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS w2_p0, CASE WHEN ts_us >= 1767049200000000 AND ts_us < 1767135600000000 THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS w3_p0, NULL AS s0, NULL AS s1
+  FROM `clicks` WHERE `user` IS NOT NULL
+  UNION ALL SELECT k0 AS `user`, closed - 1 AS ts_us, CAST(NULL AS BIGINT) AS w0_p0, CAST(NULL AS BIGINT) AS w1_p0, CAST(NULL AS BIGINT) AS w2_p0, CAST(NULL AS BIGINT) AS w3_p0, r AS s0, NULL AS s1
+  FROM fdsl_session_0 WHERE closed <= 1767222000000000
+  UNION ALL SELECT k0 AS `user`, closed - 1 AS ts_us, CAST(NULL AS BIGINT) AS w0_p0, CAST(NULL AS BIGINT) AS w1_p0, CAST(NULL AS BIGINT) AS w2_p0, CAST(NULL AS BIGINT) AS w3_p0, NULL AS s0, r AS s1
+  FROM fdsl_session_1 WHERE closed <= 1767222000000000),
+merged AS (SELECT `user`, CAST(SUM(w0_p0) AS BIGINT) AS w0_p0, CAST(SUM(w1_p0) AS BIGINT) AS w1_p0, CAST(SUM(w2_p0) AS BIGINT) AS w2_p0, CAST(SUM(w3_p0) AS BIGINT) AS w3_p0, (MAX(s0)).p0 AS s0_p0, (MAX(s1)).p0 AS s1_p0, (MAX(s1)).p1 AS s1_p1
+  FROM events WHERE ts_us < 1767222000000000 GROUP BY `user`)
+SELECT `user`,
+  COALESCE(`w0_p0`, CAST(0 AS BIGINT)) AS `kinds__n_6h`,
+  COALESCE(`w1_p0`, CAST(0 AS BIGINT)) AS `kinds__n_tumbling_1h`,
+  COALESCE(`s0_p0`, CAST(0 AS BIGINT)) AS `kinds__n_session_30m`,
+  COALESCE(`w2_p0`, CAST(0 AS BIGINT)) AS `kinds__n_lifetime`,
+  COALESCE(`w3_p0`, CAST(0 AS BIGINT)) AS `kinds__n_1d_offset_1d`,
+  CASE WHEN (CAST(CAST(`s1_p0` AS DOUBLE) AS DOUBLE) / NULLIF(CAST(CAST(`s1_p1` AS DOUBLE) AS DOUBLE), 0e0)) BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN (CAST(CAST(`s1_p0` AS DOUBLE) AS DOUBLE) / NULLIF(CAST(CAST(`s1_p1` AS DOUBLE) AS DOUBLE), 0e0)) END AS `kinds__dear`
+FROM merged;
