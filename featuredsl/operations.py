@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from featuredsl.dtypes import NUMERIC, DType
+from featuredsl.dtypes import ELEMENTS, NUMERIC, DType
 from featuredsl.errors import DefinitionError
 
 TypeRule = Callable[[str, tuple[DType, ...]], DType]
@@ -24,6 +24,7 @@ EXP_LIMIT = 709.78
 """exp() of more is null."""
 MAX_DIGITS = 9
 _MAX_TEXT = 1_000_000
+_ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,11 @@ def _substring(op: str, kinds: tuple[DType, ...]) -> DType:
     return "str"
 
 
+def _list_of(op: str, kinds: tuple[DType, ...]) -> DType:
+    _require(op, kinds, len(set(kinds)) == 1 and kinds[0] in _ARRAYS, "numbers of one type, or strings")
+    return _ARRAYS[kinds[0]]
+
+
 def _a_text(values: Sequence[Any]) -> str | None:
     return None if values[0] else "needs a text that is not empty"
 
@@ -236,6 +242,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "minute_of_hour": Operation(_integers),
     "day_of_week": Operation(_integers),
     "floor_time": Operation(_integers, check=_a_step),
+    "list_of": Operation(_list_of),
 }
 
 BANNED: Mapping[str, str] = {

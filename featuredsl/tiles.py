@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from featuredsl.aggregators import Partial
+from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
@@ -80,21 +81,35 @@ def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
 
 def refuse_wide_partials(plan: GroupPlan, target: str) -> None:
     """Raises UnsupportedError for a streamed window whose partials are not fixed-width numbers."""
-    for feature in stream_windows(plan):
+    for feature in plan.features:
+        if not isinstance(feature, WindowFeature) or feature.freshness in BATCH_TIERS:
+            continue
         wide = sorted({p.dtype for p in feature.aggregate.partials} - {"int", "float"})
-        if wide:
+        kinds = [f"the state of {part}" for part in feature.aggregate.wide] + [f"{dtype} partials" for dtype in wide]
+        if kinds:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): tiles hold int and float partials, "
-                f"not {wide[0]}; use freshness {' or '.join(BATCH_TIERS)}"
+                f"not {kinds[0]}; use freshness {' or '.join(BATCH_TIERS)}"
+            )
+
+
+def refuse_arrays(plan: GroupPlan, target: str) -> None:
+    """Raises UnsupportedError for a feature of a batch tier whose values are arrays."""
+    for feature in plan.features:
+        if feature.freshness in BATCH_TIERS and feature.dtype in ELEMENTS:
+            raise UnsupportedError(
+                f"{target}: {plan.name}.{feature.name} ({feature.location}): batch tiers hold int, float, str and "
+                f"bool values, not {feature.dtype}; `featuredsl history` computes it"
             )
 
 
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
     """The layout of a group under a store version (default: its fingerprint).
 
-    Raises UnsupportedError for a streamed window over strings.
+    Raises UnsupportedError for what it cannot hold: a streamed window with partials that are no numbers, arrays.
     """
     refuse_wide_partials(plan, "online store")
+    refuse_arrays(plan, "online store")
     ring = tuple(
         RingTier(
             tier.name,

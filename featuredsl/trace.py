@@ -7,29 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from featuredsl.aggregators import AGGREGATORS, Aggregate, ratio_of
+from featuredsl.aggregators import AGGREGATORS
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
 from featuredsl.sources import EventSource
-
-
-@dataclass(frozen=True, slots=True)
-class TracedAggregate:
-    """An aggregate that still needs its window. `a / b` is the ratio of two, null when b is 0."""
-
-    aggregate: Aggregate
-
-    def __truediv__(self, other: TracedAggregate) -> TracedAggregate:
-        if not isinstance(other, TracedAggregate):
-            raise DefinitionError("an aggregate can only be divided by an aggregate")
-        return TracedAggregate(ratio_of(self.aggregate, other.aggregate))
-
-
-def ratio(numerator: TracedAggregate, denominator: TracedAggregate) -> TracedAggregate:
-    """numerator / denominator over the same window, null when the denominator is 0."""
-    return numerator / denominator
+from featuredsl.summaries import Summaries
+from featuredsl.times import parse_duration
+from featuredsl.traced import TracedAggregate
+from featuredsl.wide.table import first_row, wide_aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +58,18 @@ class Stream:
         """How many events; 0 when there are none."""
         return TracedAggregate(AGGREGATORS["count"].build(self.source.name, Literal(1, "int"), self.where))
 
+    def decayed_count(self, half_life: str | int) -> TracedAggregate:
+        """How many events, one of age a weighing 2^(-a / half_life); 0.0 when there are none."""
+        one, half_life_us = Literal(1, "int"), parse_duration(half_life)
+        return TracedAggregate(wide_aggregate("decayed_count", self.source, one, self.where, half_life_us=half_life_us))
+
     def latest(self) -> LatestRow:
         """The latest event; `e.latest().x` is its x and may be null."""
         return LatestRow(self)
+
+    def first(self) -> FirstRow:
+        """The earliest event of the window; `e.first().x` is its x and may be null."""
+        return FirstRow(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +87,23 @@ class LatestRow:
         return TracedLookup(source, name, source.columns, self.stream.where)
 
 
+@dataclass(frozen=True, slots=True)
+class FirstRow:
+    """The earliest event of a stream in a window."""
+
+    stream: Stream
+
+    def __getattr__(self, name: str) -> TracedAggregate:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        source = self.stream.source
+        if source.dtype(name) is None:
+            raise DefinitionError(unknown("column", name, source.name, source.column_names))
+        return TracedAggregate(first_row(source, name, self.stream.where))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Expr(Fluent):
+class Expr(Fluent, Summaries):
     """A scalar expression on the columns of one stream."""
 
     node: Node

@@ -22,6 +22,7 @@ class Dialect:
     int_division: str
     string_type: str
     array_type: str
+    array_literal: str
     regex: str
 
     def ident(self, name: str) -> str:
@@ -57,7 +58,7 @@ class Dialect:
         return INT_MIN if value == INT64_MIN else f"CAST({value} AS BIGINT)"
 
 
-FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "REGEXP({0}, {1})")
-SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "({0} RLIKE {1})")
-DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "regexp_matches({0}, {1})")
+FLINK = Dialect("flink", "`", False, "/", "STRING", "ARRAY<{}>", "ARRAY[{}]", "REGEXP({0}, {1})")
+SPARK = Dialect("spark", "`", True, "div", "STRING", "ARRAY<{}>", "array({})", "({0} RLIKE {1})")
+DUCKDB = Dialect("duckdb", '"', False, "//", "VARCHAR", "{}[]", "[{}]", "regexp_matches({0}, {1})")
 DIALECTS = {dialect.name: dialect for dialect in (FLINK, SPARK, DUCKDB)}

@@ -226,4 +226,5 @@ FORMS: dict[str, Form] = {
     "replace": Form(_format("REPLACE({0}, {1}, {2})")),
     "trim": Form(_format("TRIM(BOTH ' ' FROM {0})")),
     "floor_time": Form(overflow.floor_time),
+    "list_of": Form(lambda node, args, dialect: dialect.array_literal.format(", ".join(args))),
 }
