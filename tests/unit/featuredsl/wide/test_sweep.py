@@ -92,4 +92,4 @@ def test_work_is_linear(labels: int, size: int) -> None:
     slide.finish()
     beginnings = len({window.low_us for window in asked})
     assert monoid.adds <= len(times)
-    assert monoid.merges <= 2 * labels + 2 * beginnings
+    assert monoid.merges <= 2 * labels + 4 * beginnings
