@@ -58,8 +58,9 @@ def build(request: HistoryRequest) -> HistoryResult:
     types: dict[str, DType] = {}
     for plan in request.groups.values():
         request.progress(f"computing {plan.name}")
-        keys = load_label_keys(con, plan, request.labels)
-        _add_stored(con, plan, keys, rows)
+        load_label_keys(con, plan, request.labels)
+        _add_stored(con, plan, rows)
+        add_wide(con, plan, rows)
         add_on_demand(plan, rows, request.labels)
         types |= feature_types(plan)
     return HistoryResult(rows, types, loaded)
@@ -79,26 +80,19 @@ def label_keys(plan: GroupPlan, labels: Labels) -> list[tuple[Value, ...]]:
     return rows
 
 
-def load_label_keys(con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: Labels) -> list[tuple[Value, ...]]:
-    """Create the table `labels` for one group; returns its rows."""
+def load_label_keys(con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: Labels) -> None:
+    """Create the table `labels` for one group."""
     columns = ", ".join(f"{DUCKDB.ident(name)} {DUCKDB.type_name(dtype)}" for name, dtype in plan.entity)
     con.execute(f"CREATE OR REPLACE TABLE labels (label_id BIGINT, {columns}, ts_us BIGINT)")
     marks = ", ".join("?" for _ in range(len(plan.entity) + 2))
-    keys = label_keys(plan, labels)
-    con.executemany(f"INSERT INTO labels VALUES ({marks})", keys)
-    return keys
+    con.executemany(f"INSERT INTO labels VALUES ({marks})", label_keys(plan, labels))
 
 
-def _add_stored(
-    con: duckdb.DuckDBPyConnection, plan: GroupPlan, keys: Sequence[tuple[Value, ...]], rows: Sequence[Row]
-) -> None:
+def _add_stored(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row]) -> None:
     found = con.execute(point_in_time(plan, DUCKDB))
     names = [column[0] for column in found.description or ()][1:]
-    for row in rows:
-        row.update(dict.fromkeys(f"{plan.name}__{feature.name}" for feature in plan.features))
     for label_id, *values in found.fetchall():
         rows[label_id].update(zip(names, values, strict=True))
-    add_wide(con, plan, keys, rows)
 
 
 def add_on_demand(plan: GroupPlan, rows: Sequence[Row], labels: Labels) -> None:

@@ -10,9 +10,9 @@ import duckdb
 
 from featuredsl.compilers.offline import LABELS
 from featuredsl.compilers.scalar import DUCKDB
+from featuredsl.compilers.units import key_columns
 from featuredsl.compilers.wide import wide_rows
 from featuredsl.labels import Row
-from featuredsl.nodes import Value
 from featuredsl.plan import GroupPlan
 from featuredsl.wide.program import WideProgram, wide_program
 
@@ -22,30 +22,30 @@ Key = tuple[Any, ...]
 Asked = dict[Key, list[tuple[int, int]]]
 
 
-def add_wide(
-    con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: Sequence[tuple[Value, ...]], rows: Sequence[Row]
-) -> None:
-    """Add `group__feature` of the wide features to the rows; `labels` are (label_id, entity columns…, ts_us), and
-    stand in the table `labels` too."""
+def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row]) -> None:
+    """Add `group__feature` of the wide features to the rows; the table `labels` says who is asked when."""
     program = wide_program(plan)
     if program is None:
         return
-    asked = _by_key(labels)
+    asked = _asked(con, plan)
     query = wide_rows(plan, program, DUCKDB, labels=LABELS)
     width = len(plan.entity)
     for key, events in groupby(_stream(con, query), key=lambda row: row[:width]):
         _fill(plan, program, asked.pop(key), (event[width:] for event in events), rows)
     for silent in asked.values():
         _fill(plan, program, silent, iter(()), rows)
+    for row in rows:
+        for name in (f"{plan.name}__{feature.name}" for feature in plan.features):
+            row[name] = row.pop(name)
 
 
-def _by_key(labels: Sequence[tuple[Value, ...]]) -> Asked:
+def _asked(con: duckdb.DuckDBPyConnection, plan: GroupPlan) -> Asked:
     """(ts_us, label_id) of every entity, in ascending time."""
+    keys = ", ".join(key_columns(plan, DUCKDB))
+    found = con.execute(f"SELECT ts_us, label_id, {keys} FROM {DUCKDB.ident(LABELS)} ORDER BY ts_us").fetchall()
     asked: Asked = {}
-    for label_id, *key, ts_us in labels:
-        asked.setdefault(tuple(key), []).append((ts_us, label_id))  # type: ignore[arg-type]
-    for times in asked.values():
-        times.sort()
+    for ts_us, label_id, *key in found:
+        asked.setdefault(tuple(key), []).append((ts_us, label_id))
     return asked
 
 
