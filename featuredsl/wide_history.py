@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -27,43 +27,49 @@ def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row
     program = wide_program(plan)
     if program is None:
         return
-    asked = _asked(con, plan)
-    query = wide_rows(plan, program, DUCKDB, labels=LABELS)
-    width = len(plan.entity)
-    for key, events in groupby(_stream(con, query), key=lambda row: row[:width]):
-        _fill(plan, program, asked.pop(key), (event[width:] for event in events), rows)
-    for silent in asked.values():
-        _fill(plan, program, silent, iter(()), rows)
+    names = [f"{plan.name}__{feature.name}" for feature in program.features]
+    for label_id, *values in wide_values(con, plan, program):
+        rows[label_id].update(zip(names, values, strict=True))
     for row in rows:
         for name in (f"{plan.name}__{feature.name}" for feature in plan.features):
             row[name] = row.pop(name)
 
 
-def _asked(con: duckdb.DuckDBPyConnection, plan: GroupPlan) -> Asked:
+def wide_values(
+    con: duckdb.DuckDBPyConnection, plan: GroupPlan, program: WideProgram, labels: str = LABELS
+) -> Iterator[tuple[Any, ...]]:
+    """(label_id, the value of each wide feature in order) of every row of the table `labels`, in no order."""
+    asked = _asked(con, plan, labels)
+    rows = _stream(con, wide_rows(plan, program, DUCKDB, labels=labels))
+    width = len(plan.entity)
+    for key, events in groupby(rows, key=lambda row: row[:width]):
+        yield from _of_entity(program, asked.pop(key), (event[width:] for event in events))
+    for silent in asked.values():
+        yield from _of_entity(program, silent, ())
+
+
+def _asked(con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: str) -> Asked:
     """(ts_us, label_id) of every entity, in ascending time."""
     keys = ", ".join(key_columns(plan, DUCKDB))
-    found = con.execute(f"SELECT ts_us, label_id, {keys} FROM {DUCKDB.ident(LABELS)} ORDER BY ts_us").fetchall()
     asked: Asked = {}
-    for ts_us, label_id, *key in found:
+    for ts_us, label_id, *key in _stream(con, f"SELECT ts_us, label_id, {keys} FROM {DUCKDB.ident(labels)}"):
         asked.setdefault(tuple(key), []).append((ts_us, label_id))
+    for times in asked.values():
+        times.sort()
     return asked
 
 
 def _stream(con: duckdb.DuckDBPyConnection, query: str) -> Iterator[tuple[Any, ...]]:
-    found = con.execute(query)
+    found = con.cursor().execute(query)
     while batch := found.fetchmany(BATCH):
         yield from batch
 
 
-def _fill(
-    plan: GroupPlan,
-    program: WideProgram,
-    asked: Sequence[tuple[int, int]],
-    events: Iterator[tuple[Any, ...]],
-    rows: Sequence[Row],
-) -> None:
+def _of_entity(
+    program: WideProgram, asked: Sequence[tuple[int, int]], events: Iterable[tuple[Any, ...]]
+) -> Iterator[tuple[Any, ...]]:
     sweep = program.start([ts_us for ts_us, _ in asked])
     for event in events:
         sweep.push(event)
     for (_, label_id), values in zip(asked, sweep.finish(), strict=True):
-        rows[label_id].update({f"{plan.name}__{name}": value for name, value in values.items()})
+        yield label_id, *values.values()
