@@ -11,8 +11,8 @@ import pytest
 
 from featuredsl import EventSource, feature, feature_group, window
 from featuredsl.history import HistoryRequest, build
-from featuredsl.labels import Labels
 from tests.support import wide_oracle as oracle
+from tests.support.wide_cases import labels_of
 
 T0 = 1_767_225_600_000_000
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000
@@ -125,9 +125,8 @@ def test_history_is_that_of_a_loop_over_events(seed: int, tmp_path: Path) -> Non
     events = events_of(rng)
     file = tmp_path / "acts.jsonl"
     file.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
-    rows = [{"u": rng.randrange(4)} for _ in range(40)]
-    times = [T0 + rng.choice((rng.randrange(16 * HOUR), rng.randrange(192) * 5 * MINUTE)) for _ in rows]
-    labels = Labels(tmp_path / "labels.jsonl", rows, times)
+    times = [T0 + rng.choice((rng.randrange(16 * HOUR), rng.randrange(192) * 5 * MINUTE)) for _ in range(40)]
+    labels = labels_of([{"u": rng.randrange(4), "ts": time} for time in times], tmp_path)
     result = build(HistoryRequest({"w": Wide.plan}, {"acts": file}, labels))  # type: ignore[attr-defined]
     wrong = [
         (row["u"], time, name, row[f"w__{name}"], value)

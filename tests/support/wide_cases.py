@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from featuredsl.history import HistoryRequest
-from featuredsl.labels import Labels
+from featuredsl.labels import Labels, read_labels
 from tests.conformance.cases import Case, us
 
 
@@ -22,9 +22,15 @@ def request_of(case: Case, folder: Path) -> HistoryRequest:
         text = "".join(json.dumps(record) + "\n" for record in reversed(records))
         files[source.name].write_text(text, encoding="utf-8")
     names = [name for name, _ in case.group.entity]
-    rows = [dict(zip(names, key, strict=True)) for key, _, _ in case.reads]
-    labels = Labels(folder / "labels.jsonl", rows, [us(seconds) for _, seconds, _ in case.reads])
-    return HistoryRequest({case.group.name: case.group}, files, labels)
+    rows = [dict(zip(names, key, strict=True)) | {"ts": us(seconds)} for key, seconds, _ in case.reads]
+    return HistoryRequest({case.group.name: case.group}, files, labels_of(rows, folder))
+
+
+def labels_of(rows: list[dict[str, Any]], folder: Path) -> Labels:
+    """Label rows, with `ts` in microseconds, by way of a file."""
+    file = folder / "labels.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return read_labels(file, "us")
 
 
 def differences(case: Case, rows: list[dict[str, Any]]) -> list[str]:
