@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from featuredsl.aggregators import Aggregator
 from featuredsl.histogram import histogram_of
-from featuredsl.nodes import Literal, Node, call
 from featuredsl.times import parse_duration
 from featuredsl.traced import TracedAggregate
-from featuredsl.wide.table import wide_aggregate
-
-if TYPE_CHECKING:
-    from featuredsl.trace import Stream
 
 
 class Summaries:
@@ -20,8 +17,13 @@ class Summaries:
 
     __slots__ = ()
 
-    node: Node
-    stream: Stream
+    @abstractmethod
+    def _built(self, aggregator: Aggregator) -> TracedAggregate:
+        """The aggregator over this expression."""
+
+    @abstractmethod
+    def _wide(self, kind: str, **params: Any) -> TracedAggregate:
+        """The wide aggregate of that kind over this expression."""
 
     def first(self) -> TracedAggregate:
         """The value of the earliest event in the window, by (event time, sequence, value); null when there is none."""
@@ -55,8 +57,7 @@ class Summaries:
 
     def histogram(self, edges: Sequence[float]) -> TracedAggregate:
         """A list of counts between ascending edges: x < e0, e0 <= x < e1, …, en <= x; zeros when there is none."""
-        stream = self.stream
-        return TracedAggregate(histogram_of(edges).build(stream.source.name, self.node, stream.where))
+        return self._built(histogram_of(edges))
 
     def decayed_sum(self, half_life: str | int) -> TracedAggregate:
         """The sum in which a value of age a weighs 2^(-a / half_life); null when there is none."""
@@ -64,10 +65,4 @@ class Summaries:
 
     def decayed_count(self, half_life: str | int) -> TracedAggregate:
         """How many values are not null, one of age a weighing 2^(-a / half_life); 0.0 when there is none."""
-        present = call("if_else", call("is_null", self.node), Literal(None, "int"), Literal(1, "int"))
-        return self._wide("decayed_count", present, half_life_us=parse_duration(half_life))
-
-    def _wide(self, kind: str, arg: Node | None = None, **params: Any) -> TracedAggregate:
-        stream = self.stream
-        node = self.node if arg is None else arg
-        return TracedAggregate(wide_aggregate(kind, stream.source, node, stream.where, **params))
+        return self._wide("decayed_count", half_life_us=parse_duration(half_life))

@@ -6,8 +6,9 @@ Nothing is computed: methods build nodes. The operations on columns are those of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from featuredsl.aggregators import AGGREGATORS
+from featuredsl.aggregators import AGGREGATORS, Aggregator
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
@@ -122,9 +123,16 @@ class Expr(Fluent, Summaries):
             return other.node
         return literal(other)
 
-    def _aggregate(self, name: str) -> TracedAggregate:
+    def _built(self, aggregator: Aggregator) -> TracedAggregate:
         stream = self.stream
-        return TracedAggregate(AGGREGATORS[name].build(stream.source.name, self.node, stream.where))
+        return TracedAggregate(aggregator.build(stream.source.name, self.node, stream.where))
+
+    def _wide(self, kind: str, **params: Any) -> TracedAggregate:
+        stream = self.stream
+        return TracedAggregate(wide_aggregate(kind, stream.source, self.node, stream.where, **params))
+
+    def _aggregate(self, name: str) -> TracedAggregate:
+        return self._built(AGGREGATORS[name])
 
     def count(self) -> TracedAggregate:
         """How many values are not null."""

@@ -104,6 +104,8 @@ def coupon(value: int | float | str | bool) -> int:
         data = _FLOAT.pack(value + 0.0)
     else:
         data = _INT.pack(value)
+    low: int
+    high: int
     low, high = mmh3.hash64(data, _SEED, signed=False)
     return (min(64 - high.bit_length(), 62) + 1) << 26 | low & _ADDRESS
 

@@ -85,7 +85,8 @@ class TopK(Monoid[Counts]):
         """Inverse of `body`."""
         try:
             (missed,) = _MISSED.unpack_from(body)
-            counts, at = {}, _MISSED.size
+            counts: dict[Any, int] = {}
+            at = _MISSED.size
             while at < len(body):
                 value, at = read_cell(body, at)
                 (counts[value],) = _COUNT.unpack_from(body, at)

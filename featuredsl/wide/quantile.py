@@ -95,7 +95,8 @@ class Quantile(Monoid[Buckets]):
             return Buckets()
         try:
             low, high = _ENDS.unpack_from(body)
-            return Buckets(dict(_BUCKET.iter_unpack(body[_ENDS.size :])), low, high)
+            counts = {key: count for key, count in _BUCKET.iter_unpack(body[_ENDS.size :])}
+            return Buckets(counts, low, high)
         except struct.error as error:
             raise StateError(f"stored buckets do not decode: {error}") from error
 

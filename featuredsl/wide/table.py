@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.aggregators import Aggregate, WidePartial
-from featuredsl.dtypes import ELEMENTS, DType
+from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError, UnsupportedError
 from featuredsl.nodes import Column, Literal, Node, Value, approximate_of, call
 from featuredsl.sources import EventSource
@@ -21,23 +21,38 @@ from featuredsl.wide.quantile import Quantile
 _ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
 _NUMBERS: tuple[DType, ...] = ("int", "float")
 _LISTED: tuple[DType, ...] = ("int", "float", "str")
-_SCALARS: tuple[DType, ...] = ("int", "float", "str", "bool")
 
 
 @dataclass(frozen=True, slots=True)
 class WideKind:
-    """`make` takes the author's parameters; `dtype` is the result's type by the argument's; `nothing` is the value
-    of no row. A `ranked` kind sees what decides between equal times; one `as_float` takes integers as floats; one that
+    """`make` takes the author's parameters; `dtype` is the result's type by that of `value`, which is what is kept
+    of the argument; `nothing` is the value of no row. A `ranked` kind sees what decides between equal times; one that
     `decides` by equality refuses expressions whose last digits differ between engines."""
 
     name: str
     make: Callable[..., Monoid[Any]]
     dtype: Callable[[DType], DType]
     takes: tuple[DType, ...]
+    value: Callable[[Node], Node]
     nothing: Value = None
     ranked: bool = False
-    as_float: bool = False
     decides: bool = False
+
+
+def _as_it_is(arg: Node) -> Node:
+    return arg
+
+
+def _finite(arg: Node) -> Node:
+    return call("finite", arg) if arg.dtype == "float" else arg
+
+
+def _float(arg: Node) -> Node:
+    return _finite(call("to_float", arg) if arg.dtype == "int" else arg)
+
+
+def _one(arg: Node) -> Node:
+    return Literal(1, "int")
 
 
 def _same(dtype: DType) -> DType:
@@ -51,15 +66,17 @@ def _list_of(dtype: DType) -> DType:
 KINDS: dict[str, WideKind] = {
     row.name: row
     for row in (
-        WideKind("first", First, _same, _SCALARS, ranked=True),
-        WideKind("last_k", LastK, _list_of, _LISTED, ranked=True),
-        WideKind("top_k", lambda k: TopK(k, "values"), _list_of, _LISTED, decides=True),
-        WideKind("top_k_counts", lambda k: TopK(k, "counts"), lambda dtype: "int[]", _LISTED, decides=True),
-        WideKind("most_frequent", lambda: TopK(1, "value"), _same, _SCALARS, decides=True),
-        WideKind("approx_distinct", Distinct, lambda dtype: "int", _SCALARS, nothing=0, decides=True),
-        WideKind("approx_quantile", Quantile, lambda dtype: "float", _NUMBERS, as_float=True),
-        WideKind("decayed_sum", lambda half_life_us: Decayed(half_life_us, None), _same, _NUMBERS, as_float=True),
-        WideKind("decayed_count", lambda half_life_us: Decayed(half_life_us, 0.0), lambda x: "float", ("int",), 0.0),
+        WideKind("first", First, _same, SCALARS, _as_it_is, ranked=True),
+        WideKind("last_k", LastK, _list_of, _LISTED, _finite, ranked=True),
+        WideKind("top_k", lambda k: TopK(k, "values"), _list_of, _LISTED, _finite, decides=True),
+        WideKind("top_k_counts", lambda k: TopK(k, "counts"), lambda dtype: "int[]", _LISTED, _finite, decides=True),
+        WideKind("most_frequent", lambda: TopK(1, "value"), _same, SCALARS, _finite, decides=True),
+        WideKind("approx_distinct", Distinct, lambda dtype: "int", SCALARS, _finite, nothing=0, decides=True),
+        WideKind("approx_quantile", Quantile, _same, _NUMBERS, _float),
+        WideKind("decayed_sum", lambda half_life_us: Decayed(half_life_us, None), _same, _NUMBERS, _float),
+        WideKind(
+            "decayed_count", lambda half_life_us: Decayed(half_life_us, 0.0), lambda dtype: "float", SCALARS, _one, 0.0
+        ),
     )
 }
 
@@ -81,10 +98,9 @@ def wide_aggregate(kind: str, source: EventSource, arg: Node, where: Node | None
     found = approximate_of(arg) if row.decides else None
     if found is not None:
         raise DefinitionError(f"{kind}() of {found}() may differ between engines, whose last digits of {found}() do")
-    value = call("to_float", arg) if row.as_float and arg.dtype == "int" else arg
-    if value.dtype == "float" and kind != "first":
-        value = call("finite", value)
-    present = where if isinstance(arg, Literal) else _both(where, call("not", call("is_null", value)))
+    value = row.value(arg)
+    kept = arg if isinstance(value, Literal) else value
+    present = where if isinstance(arg, Literal) else _both(where, call("not", call("is_null", kept)))
     columns = (value, *rank_of(source), value) if row.ranked else (value,)
     return _aggregate(row, source, columns, present, params)
 

@@ -37,12 +37,13 @@ def write_entries(entries: list[Entry]) -> bytes:
 
 def read_entries(body: bytes) -> list[Entry]:
     """Inverse of `write_entries`. Raises StateError for bytes that are no entries."""
-    found, at = [], 0
+    found: list[Entry] = []
+    at = 0
     try:
         while at < len(body):
             time_us, width = _TIME_AND_WIDTH.unpack_from(body, at)
             at += _TIME_AND_WIDTH.size
-            values = []
+            values: list[Any] = []
             for _ in range(width):
                 value, at = read_cell(body, at)
                 values.append(value)

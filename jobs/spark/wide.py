@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -61,7 +61,7 @@ def entity_filler(group: str, program: WideProgram, at_us: int | None) -> Callab
     return fill
 
 
-def _rows(events: pa.Table, program: WideProgram) -> zip[tuple[Any, ...]]:
+def _rows(events: pa.Table, program: WideProgram) -> Iterator[tuple[Any, ...]]:
     ordered = events.sort_by("ts_us")
     names = [SOURCE, "ts_us", *(f"fdsl_c{i}" for i in range(len(program.types)))]
     return zip(*(ordered.column(name).to_pylist() for name in names), strict=True)
