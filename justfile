@@ -1,8 +1,8 @@
 # Recipes; `./run RECIPE` works on a machine without just.
 export PATH := justfile_directory() / ".venv/bin:" + justfile_directory() / "build/boot/bin:" + env("PATH")
 
-# The expression cases that start an engine
-engine_cases := "tests/conformance/test_expressions_flink.py tests/conformance/test_expressions_spark.py"
+# The conformance cases that start an engine
+engine_cases := `ls tests/conformance/test_*_flink.py tests/conformance/test_*_spark.py | tr '\n' ' '`
 
 [private]
 default:

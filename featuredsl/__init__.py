@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from featuredsl.decorators import feature, feature_group, on_demand
 from featuredsl.sources import EventSource
-from featuredsl.trace import coalesce, if_else, max_of, min_of, ratio, when
+from featuredsl.trace import coalesce, if_else, max_of, min_of, when
+from featuredsl.traced import ratio
 from featuredsl.windows import lifetime, session, tumbling, window
 
 __all__ = [

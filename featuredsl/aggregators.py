@@ -7,7 +7,7 @@ Adding an aggregator is one row here and its cases in the conformance table.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal as Choice
@@ -40,16 +40,56 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class WidePartial:
+    """A state of variable width, kept by a monoid of `featuredsl.wide.table`, and the type of its value.
+
+    `columns` are the value and, for a ranked kind, what decides between equal times, over the rows of `source` for
+    which `where` is true. `nothing` is the value of no row.
+    """
+
+    source: str
+    kind: str
+    params: tuple[tuple[str, Value], ...]
+    columns: tuple[Node, ...]
+    where: Node | None
+    dtype: DType
+    nothing: Value
+
+    def __str__(self) -> str:
+        return f"{self.kind}({', '.join(f'{name}={value!r}' for name, value in self.params)})"
+
+
+@dataclass(frozen=True, slots=True)
 class Aggregate:
-    """Partials and the expression over the columns `p0`, `p1`, … that turns them into the value."""
+    """Partials, and the expression over the columns `p0`, `p1`, … that turns them into the value.
+
+    The columns `v0`, `v1`, … of that expression are the values of the wide partials.
+    """
 
     partials: tuple[Partial, ...]
     finalize: Node
+    wide: tuple[WidePartial, ...] = ()
 
     @property
     def dtype(self) -> DType:
         """The type of the value."""
         return self.finalize.dtype
+
+    @property
+    def parts(self) -> tuple[Partial | WidePartial, ...]:
+        """The partials, then the wide ones."""
+        return (*self.partials, *self.wide)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources that it reads, in order of first use."""
+        return tuple(dict.fromkeys(part.source for part in self.parts))
+
+    @property
+    def nothing(self) -> dict[str, Value]:
+        """The columns of `finalize` where no row contributed."""
+        plain: dict[str, Value] = {f"p{i}": None for i in range(len(self.partials))}
+        return plain | {f"v{i}": part.nothing for i, part in enumerate(self.wide)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +157,15 @@ AGGREGATORS: dict[str, Aggregator] = {
 
 def ratio_of(numerator: Aggregate, denominator: Aggregate) -> Aggregate:
     """numerator / denominator, null when the denominator is 0 or null."""
-    shift = len(numerator.partials)
+    shift = {"p": len(numerator.partials), "v": len(numerator.wide)}
     right = _renamed(denominator.finalize, shift)
     value = call("/", call("to_float", numerator.finalize), call("to_float", right))
-    return Aggregate(numerator.partials + denominator.partials, value)
+    return Aggregate(numerator.partials + denominator.partials, value, numerator.wide + denominator.wide)
 
 
-def _renamed(node: Node, shift: int) -> Node:
+def _renamed(node: Node, shift: Mapping[str, int]) -> Node:
     if isinstance(node, Column):
-        return Column(f"p{int(node.name[1:]) + shift}", node.dtype)
+        return Column(f"{node.name[0]}{int(node.name[1:]) + shift[node.name[0]]}", node.dtype)
     if isinstance(node, Literal):
         return node
     return call(node.op, *(_renamed(arg, shift) for arg in node.args))

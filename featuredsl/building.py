@@ -14,7 +14,8 @@ from featuredsl.fingerprint import fingerprint
 from featuredsl.plan import GroupPlan, Location, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
-from featuredsl.trace import Stream, TracedAggregate, TracedLookup
+from featuredsl.trace import Stream, TracedLookup
+from featuredsl.traced import TracedAggregate
 from featuredsl.values import Constant, frozen, typed
 from featuredsl.windows import TIERS, Session, Window, as_window
 
@@ -100,12 +101,16 @@ def _windowed(name: str, item: DeclaredFeature, traced: TracedAggregate, declare
 
 
 def _check_windows(windows: Sequence[Window], item: DeclaredFeature, traced: TracedAggregate) -> None:
-    sources = dict.fromkeys(partial.source for partial in traced.aggregate.partials)
+    sources = traced.aggregate.sources
     for i, window in enumerate(windows):
         window.check(TIERS[item.freshness])
         if window in windows[:i]:
             first = windows[windows.index(window)]
             raise DefinitionError(f"windows {first} and {window} are the same; leave one out")
+        if isinstance(window, Session) and traced.aggregate.wide:
+            raise DefinitionError(
+                f"{traced.aggregate.wide[0]} has no session window yet; give it a sliding or tumbling one, or lifetime"
+            )
         if isinstance(window, Session) and len(sources) > 1:
             raise DefinitionError(
                 f"a session is made of the events of one source, not of {', '.join(sources)}; give the ratio a "

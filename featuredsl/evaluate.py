@@ -11,6 +11,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from featuredsl.lowering import LOWERED, lower
 from featuredsl.nodes import Call, Column, Literal, Node, Value
@@ -157,6 +158,10 @@ def _concat(*texts: str) -> str:
     return "".join(texts)
 
 
+def _list_of(node: Call, row: Row) -> Any:
+    return [evaluate(arg, row) for arg in node.args]
+
+
 _LAZY: dict[str, Callable[[Call, Row], Value]] = {
     "and": _and,
     "or": _or,
@@ -169,6 +174,7 @@ _LAZY: dict[str, Callable[[Call, Row], Value]] = {
     "min_of": _extreme(min),
     "max_of": _extreme(max),
     "to_float": _to_float,
+    "list_of": _list_of,
 }
 _STRICT: dict[str, Callable[..., Value]] = {
     "+": operator.add,

@@ -131,7 +131,7 @@ def _latest(newest: int | None, tiles: list[Tile]) -> int | None:
 def _empty(feature: StoredFeature) -> Value:
     if isinstance(feature, LookupFeature):
         return None
-    return evaluate(feature.aggregate.finalize, {f"p{i}": None for i in range(len(feature.aggregate.partials))})
+    return evaluate(feature.aggregate.finalize, feature.aggregate.nothing)
 
 
 def _with_status(

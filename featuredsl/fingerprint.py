@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from featuredsl.aggregators import Aggregate
+from featuredsl.aggregators import Aggregate, WidePartial
 from featuredsl.nodes import Call, Column, Node
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
@@ -60,7 +60,13 @@ def _feature(feature: StoredFeature) -> dict[str, Any]:
 
 def _aggregate(aggregate: Aggregate) -> dict[str, Any]:
     partials = [[p.source, node_data(p.lift), p.merge] for p in aggregate.partials]
-    return {"partials": partials, "finalize": node_data(aggregate.finalize)}
+    data: dict[str, Any] = {"partials": partials, "finalize": node_data(aggregate.finalize)}
+    return data | {"wide": [_wide(part) for part in aggregate.wide]} if aggregate.wide else data
+
+
+def _wide(part: WidePartial) -> list[Any]:
+    where = None if part.where is None else node_data(part.where)
+    return [part.source, part.kind, dict(part.params), [node_data(column) for column in part.columns], where]
 
 
 def _on_demand(feature: OnDemandFeature) -> dict[str, Any]:

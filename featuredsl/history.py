@@ -17,6 +17,7 @@ from featuredsl.labels import Labels, Row, typed_cell
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
 from featuredsl.plan import GroupPlan
+from featuredsl.wide_history import add_wide
 
 Progress = Callable[[str], None]
 
@@ -59,6 +60,7 @@ def build(request: HistoryRequest) -> HistoryResult:
         request.progress(f"computing {plan.name}")
         load_label_keys(con, plan, request.labels)
         _add_stored(con, plan, rows)
+        add_wide(con, plan, rows)
         add_on_demand(plan, rows, request.labels)
         types |= feature_types(plan)
     return HistoryResult(rows, types, loaded)

@@ -26,6 +26,7 @@ MAX_DIGITS = 9
 _MAX_TEXT = 1_000_000
 _ELEMENT_HINT = "use at(i) for one element"
 _COMPARE_HINT = "arrays are not compared; compare length(), at(i) or contains(x)"
+_ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,11 @@ def _number_element(op: str, kinds: tuple[DType, ...]) -> DType:
     return element
 
 
+def _list_of(op: str, kinds: tuple[DType, ...]) -> DType:
+    _require(op, kinds, len(set(kinds)) == 1 and kinds[0] in _ARRAYS, "numbers of one type, or strings")
+    return _ARRAYS[kinds[0]]
+
+
 def _a_text(values: Sequence[Any]) -> str | None:
     return None if values[0] else "needs a text that is not empty"
 
@@ -284,6 +290,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "array_contains": Operation(_array_contains, decides=True),
     "min_element": Operation(_number_element),
     "max_element": Operation(_number_element),
+    "list_of": Operation(_list_of),
 }
 
 ON_ARRAYS: Mapping[str, str] = {"length": "array_length", "contains": "array_contains"}

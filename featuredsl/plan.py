@@ -42,6 +42,11 @@ class WindowFeature:
         """The freshness tier."""
         return TIERS[self.freshness]
 
+    @property
+    def is_wide(self) -> bool:
+        """True when a part of its state is of variable width: computed in Python from rows, not by SQL."""
+        return bool(self.aggregate.wide)
+
 
 @dataclass(frozen=True, slots=True)
 class LookupFeature:
@@ -117,6 +122,11 @@ class GroupPlan:
     def lookups(self, freshness: str) -> Iterator[LookupFeature]:
         """The lookup features of a tier."""
         return (f for f in self.features if isinstance(f, LookupFeature) and f.freshness == freshness)
+
+    @property
+    def wide(self) -> tuple[WindowFeature, ...]:
+        """The windowed features with a state of variable width, in order."""
+        return tuple(f for f in self.features if isinstance(f, WindowFeature) and f.is_wide)
 
     @property
     def feature_names(self) -> tuple[str, ...]:

@@ -99,10 +99,11 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 "(training sets of it work as it is)"
             )
         wide = sorted({p.dtype for p in feature.aggregate.partials} - {"int", "float"})
-        if wide:
+        kinds = [f"the state of {part}" for part in feature.aggregate.wide] + [f"{dtype} partials" for dtype in wide]
+        if kinds:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): tiles hold int and float partials, "
-                f"not {wide[0]}; use freshness {' or '.join(BATCH_TIERS)}"
+                f"not {kinds[0]}; use freshness {' or '.join(BATCH_TIERS)}"
             )
 
 

@@ -6,30 +6,18 @@ Nothing is computed: methods build nodes. The operations on columns are those of
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from featuredsl.aggregators import AGGREGATORS, Aggregate, ratio_of
+from featuredsl.aggregators import AGGREGATORS, Aggregator
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
 from featuredsl.sources import EventSource
-
-
-@dataclass(frozen=True, slots=True)
-class TracedAggregate:
-    """An aggregate that still needs its window. `a / b` is the ratio of two, null when b is 0."""
-
-    aggregate: Aggregate
-
-    def __truediv__(self, other: TracedAggregate) -> TracedAggregate:
-        if not isinstance(other, TracedAggregate):
-            raise DefinitionError("an aggregate can only be divided by an aggregate")
-        return TracedAggregate(ratio_of(self.aggregate, other.aggregate))
-
-
-def ratio(numerator: TracedAggregate, denominator: TracedAggregate) -> TracedAggregate:
-    """numerator / denominator over the same window, null when the denominator is 0."""
-    return numerator / denominator
+from featuredsl.summaries import Summaries
+from featuredsl.times import parse_duration
+from featuredsl.traced import TracedAggregate
+from featuredsl.wide.table import first_row, wide_aggregate
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +59,18 @@ class Stream:
         """How many events; 0 when there are none."""
         return TracedAggregate(AGGREGATORS["count"].build(self.source.name, Literal(1, "int"), self.where))
 
+    def decayed_count(self, half_life: str | int) -> TracedAggregate:
+        """How many events, one of age a weighing 2^(-a / half_life); 0.0 when there are none."""
+        one, half_life_us = Literal(1, "int"), parse_duration(half_life)
+        return TracedAggregate(wide_aggregate("decayed_count", self.source, one, self.where, half_life_us=half_life_us))
+
     def latest(self) -> LatestRow:
         """The latest event; `e.latest().x` is its x and may be null."""
         return LatestRow(self)
+
+    def first(self) -> FirstRow:
+        """The earliest event of the window; `e.first().x` is its x and may be null."""
+        return FirstRow(self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +88,23 @@ class LatestRow:
         return TracedLookup(source, name, source.columns, self.stream.where)
 
 
+@dataclass(frozen=True, slots=True)
+class FirstRow:
+    """The earliest event of a stream in a window."""
+
+    stream: Stream
+
+    def __getattr__(self, name: str) -> TracedAggregate:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        source = self.stream.source
+        if source.dtype(name) is None:
+            raise DefinitionError(unknown("column", name, source.name, source.column_names))
+        return TracedAggregate(first_row(source, name, self.stream.where))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Expr(Fluent):
+class Expr(Fluent, Summaries):
     """A scalar expression on the columns of one stream."""
 
     node: Node
@@ -111,9 +123,16 @@ class Expr(Fluent):
             return other.node
         return literal(other, like)
 
-    def _aggregate(self, name: str) -> TracedAggregate:
+    def _built(self, aggregator: Aggregator) -> TracedAggregate:
         stream = self.stream
-        return TracedAggregate(AGGREGATORS[name].build(stream.source.name, self.node, stream.where))
+        return TracedAggregate(aggregator.build(stream.source.name, self.node, stream.where))
+
+    def _wide(self, kind: str, **params: Any) -> TracedAggregate:
+        stream = self.stream
+        return TracedAggregate(wide_aggregate(kind, stream.source, self.node, stream.where, **params))
+
+    def _aggregate(self, name: str) -> TracedAggregate:
+        return self._built(AGGREGATORS[name])
 
     def count(self) -> TracedAggregate:
         """How many values are not null."""

@@ -10,8 +10,9 @@ from rich.console import Console
 from rich.table import Table
 
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
-from featuredsl.compilers.offline import point_in_time
-from featuredsl.compilers.scalar import DUCKDB, SPARK
+from featuredsl.compilers.offline import LABELS, point_in_time
+from featuredsl.compilers.scalar import DUCKDB, SPARK, Dialect
+from featuredsl.compilers.wide import wide_note, wide_rows
 from featuredsl.errors import InputError, UnsupportedError
 from featuredsl.loader import load_definitions
 from featuredsl.online.store import OnlineStore
@@ -20,6 +21,7 @@ from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
 from featuredsl.tiles import refuse_unstreamable, store_layout
 from featuredsl.times import format_duration
+from featuredsl.wide.program import wide_program
 
 DEFINITIONS = click.argument("definitions", type=click.Path(path_type=Path), metavar="DEF.py")
 
@@ -67,7 +69,16 @@ def program(plans: list[GroupPlan], target: str) -> str:
         config = StreamConfig(settings.kafka or "KAFKA", settings.redis or "redis://REDIS", settings.prefix, "GROUP-ID")
         return ";\n\n".join(statements([GroupTarget(p, store_layout(p)) for p in plans], config)) + ";"
     dialect = SPARK if target == "spark" else DUCKDB
-    return ";\n\n".join(f"-- {plan.name}@{plan.version}\n{point_in_time(plan, dialect)}" for plan in plans) + ";"
+    return ";\n\n".join(text for plan in plans for text in _queries(plan, dialect)) + ";"
+
+
+def _queries(plan: GroupPlan, dialect: Dialect) -> list[str]:
+    """The point-in-time query of a group, and the rows that feed its wide features."""
+    queries = [f"-- {plan.name}@{plan.version}\n{point_in_time(plan, dialect)}"]
+    wide = wide_program(plan)
+    if wide is not None:
+        queries.append(f"{wide_note(plan, wide)}\n{wide_rows(plan, wide, dialect, labels=LABELS)}")
+    return queries
 
 
 @click.command()
@@ -125,7 +136,7 @@ def _feature_table(plan: GroupPlan) -> Table:
 def _feature_row(feature: StoredFeature) -> tuple[str, ...]:
     common = (feature.name, feature.dtype, feature.freshness, feature.tier.engine)
     if isinstance(feature, WindowFeature):
-        sources = ", ".join(dict.fromkeys(p.source for p in feature.aggregate.partials))
+        sources = ", ".join((*feature.aggregate.sources, *map(str, feature.aggregate.wide)))
         tile_us = feature.window.tile_us
         hop = "" if tile_us is None else format_duration(tile_us)
         return (*common, sources, str(feature.window), hop, str(feature.location))

@@ -279,4 +279,5 @@ FORMS: dict[str, Form] = {
     "array_contains": Form(_array_contains, (Want.VALUE, Want.FINITE)),
     "min_element": Form(_spelled(flink="ARRAY_MIN({0})", spark="array_min({0})", duckdb="list_min({0})")),
     "max_element": Form(_spelled(flink="ARRAY_MAX({0})", spark="array_max({0})", duckdb="list_max({0})")),
+    "list_of": Form(lambda node, args, dialect: dialect.array_literal.format(", ".join(args))),
 }

@@ -45,8 +45,11 @@ UNIT = "fdsl_unit"
 def point_in_time(
     plan: GroupPlan, dialect: Dialect, *, labels: str = LABELS, features: Sequence[str] | None = None
 ) -> str:
-    """A SELECT of `label_id` and one column per stored feature of the group, named `group__feature`."""
-    wanted = [f for f in plan.features if features is None or f.name in features]
+    """A SELECT of `label_id` and one column per stored feature of the group, named `group__feature`.
+
+    Wide features are left out: `compilers.wide` feeds them.
+    """
+    wanted = [f for f in plan.features if (features is None or f.name in features) and f not in plan.wide]
     units = units_of(plan, wanted)
     if not wanted:
         return f"SELECT label_id FROM {dialect.ident(labels)}"

@@ -22,21 +22,23 @@ from featuredsl.compilers.units import (
     units_of,
     value_columns,
 )
-from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 
 
 def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[StoredFeature]) -> str:
     """A SELECT of the entity columns and `group__feature`, as read at `at_us` (each tier at its own q).
 
-    Inputs are views: one per source, named after it, with its columns and `ts_us`.
+    Inputs are views: one per source, named after it, with its columns and `ts_us`. Wide features count for which
+    entities have a row, and have no column: `compilers.wide` feeds them.
     """
-    units = units_of(plan, features)
+    plain = [feature for feature in features if feature not in plan.wide]
+    units = units_of(plan, plain)
     keys = ", ".join(key_columns(plan, dialect))
-    sources = dict.fromkeys([unit.source for unit in units.windows] + [u.source for u in units.lookups])
+    sources = dict.fromkeys(name for feature in features for name in _sources(feature))
     events = [_events(plan, dialect, units, name, at_us) for name in sources]
     events += [_closed(plan, dialect, units, i, at_us) for i in range(len(units.sessions))]
     rows = "\n  UNION ALL ".join(events)
-    values = ",\n  ".join([keys, *value_columns(plan, features, units, dialect)])
+    values = ",\n  ".join([keys, *value_columns(plan, plain, units, dialect)])
     reach = _reach(features, at_us)
     sessions = "".join(
         f"{cte},\n"
@@ -45,10 +47,14 @@ def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[S
     )
     return (
         f"WITH {sessions}events AS (\n  {rows}),\n"
-        f"merged AS (SELECT {keys}, {', '.join(_merged(dialect, units, at_us))}\n"
+        f"merged AS (SELECT {', '.join([keys, *_merged(dialect, units, at_us)])}\n"
         f"  FROM events WHERE {reach} GROUP BY {keys})\n"
         f"SELECT {values}\nFROM merged"
     )
+
+
+def _sources(feature: StoredFeature) -> tuple[str, ...]:
+    return feature.aggregate.sources if isinstance(feature, WindowFeature) else (feature.source,)
 
 
 def _events(plan: GroupPlan, dialect: Dialect, units: Units, source: str, at_us: int) -> str:

@@ -22,9 +22,10 @@ from featuredsl.compilers.scalar import SPARK
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import OnlineStore
-from featuredsl.plan import GroupPlan
+from featuredsl.plan import GroupPlan, StoredFeature
 from featuredsl.tiles import BATCH_TIERS, batch_features
 from featuredsl.windows import TIERS
+from jobs.spark.wide import with_wide
 
 STORE_TIMEOUT_S = 10.0
 WRITTEN_SCHEMA = "tier string, written bigint, older bigint, wrong bigint"
@@ -66,7 +67,7 @@ def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materia
     if not tiers:
         return []
     features = [feature for tier in tiers for feature in batch_features(plan, tier)]
-    frame = spark.sql(snapshot(plan, SPARK, at_us, features)).persist(StorageLevel.MEMORY_AND_DISK)
+    frame = snapshot_values(spark, plan, at_us, features).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         writes = [_tier_write(plan, tier, at_us) for tier in tiers]
         for write in writes:
@@ -74,6 +75,12 @@ def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materia
         return _publish(frame, target, writes)
     finally:
         frame.unpersist()
+
+
+def snapshot_values(spark: SparkSession, plan: GroupPlan, at_us: int, features: Sequence[StoredFeature]) -> DataFrame:
+    """The entity columns and `group__feature` of every entity with an event in reach, as read at `at_us`."""
+    values = spark.sql(snapshot(plan, SPARK, at_us, features))
+    return with_wide(spark, plan, values, [feature for feature in plan.wide if feature in features], at_us)
 
 
 def _tier_write(plan: GroupPlan, tier: str, at_us: int) -> _TierWrite:

@@ -6,27 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as T
 
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import SPARK
-from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.plan import GroupPlan
-
-ARROW_TYPES: dict[DType, pa.DataType] = {
-    "int": pa.int64(),
-    "float": pa.float64(),
-    "str": pa.string(),
-    "bool": pa.bool_(),
-}
-SPARK_TYPES: dict[DType, T.DataType] = {
-    "int": T.LongType(),
-    "float": T.DoubleType(),
-    "str": T.StringType(),
-    "bool": T.BooleanType(),
-}
-ARROW_TYPES |= {array: pa.list_(ARROW_TYPES[element]) for array, element in ELEMENTS.items()}
-SPARK_TYPES |= {array: T.ArrayType(SPARK_TYPES[element]) for array, element in ELEMENTS.items()}
+from jobs.spark.arrow_types import ARROW_TYPES as ARROW_TYPES
+from jobs.spark.arrow_types import SPARK_TYPES as SPARK_TYPES
+from jobs.spark.wide import with_wide
 
 
 def register(sources: Mapping[str, DataFrame]) -> None:
@@ -45,7 +31,15 @@ def group_values(
     """
     view = f"labels__{plan.name}"
     labels.createOrReplaceTempView(SPARK.ident(view))
-    return spark.sql(point_in_time(plan, SPARK, labels=view, features=features))
+    values = spark.sql(point_in_time(plan, SPARK, labels=view, features=features))
+    wide = [feature for feature in plan.wide if features is None or feature.name in features]
+    if not wide:
+        return values
+    asked = labels.select("label_id", *(SPARK.ident(name) for name, _ in plan.entity), "ts_us")
+    found = with_wide(spark, plan, asked, wide)
+    names = [f"{plan.name}__{f.name}" for f in plan.features if features is None or f.name in features]
+    added = found.select("label_id", *(f"{plan.name}__{feature.name}" for feature in wide))
+    return values.join(added, "label_id").select("label_id", *names)
 
 
 def arrow_values(values: DataFrame) -> dict[str, pa.ChunkedArray]:

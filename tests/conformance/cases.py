@@ -188,6 +188,19 @@ class Tiers:
         return e.latest().s
 
 
+@feature_group(name="binned", entity="u", retention="3650d")
+class Binned:
+    """Histograms are sums, so they stand in tiles."""
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def bins(e: events) -> list[int]:
+        return e.filter(e.s.is_null()).x.histogram([-1, 0, 10])
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def halves(e: events) -> list[int]:
+        return e.f.histogram([0.5])
+
+
 def row(seconds: float, **columns: Any) -> Row:
     """An event of `events` for user a, other columns null."""
     return seconds, {"u": "a", "x": None, "f": None, "s": None} | columns
@@ -320,6 +333,26 @@ CASES: tuple[Case, ...] = (
             ],
         },
         [(("a", 1), 10, {"total": 5}), (("a", 2), 10, {"total": 7}), (("b", 1), 10, {"total": None})],
+    ),
+    Case(
+        "histograms: edges belong to the bin above, filters and nulls",
+        plan_of(Binned),
+        {
+            "events": [
+                row(60, x=-2, f=0.5),
+                row(360, x=-1, f=0.4999),
+                row(370, x=0),
+                row(380, x=9, s="left out"),
+                row(661, x=BIG, f=7.0),
+                row(662, x=10),
+            ]
+        },
+        [
+            (("a",), 700, {"bins": [1, 1, 1, 2], "halves": [1, 2]}),
+            (("a",), 1199, {"bins": [0, 1, 1, 2], "halves": [1, 1]}),
+            (("a",), 1300, {"bins": [0, 0, 0, 2], "halves": [0, 1]}),
+            (("a",), 361, {"bins": [1, 1, 0, 0], "halves": [1, 1]}),
+        ],
     ),
     Case(
         "batch tiers are asked at the last closed period",

@@ -355,7 +355,14 @@ TIMES = (
     ),
 )
 
-CASES: tuple[Case, ...] = (*ARITHMETIC, *COMPARISONS, *LOGIC, *NUMBERS, *CASTS, *STRINGS, *TIMES)
+LISTS = (
+    Case("list of integers", op("list_of", op("coalesce", A, 7), BIG), a((1, [1, BIG]), (None, [7, BIG]))),
+    Case(
+        "list of strings", op("list_of", op("coalesce", S, ""), "it's"), s(("é", ["é", "it's"]), (None, ["", "it's"]))
+    ),
+)
+
+CASES: tuple[Case, ...] = (*ARITHMETIC, *COMPARISONS, *LOGIC, *NUMBERS, *CASTS, *STRINGS, *TIMES, *LISTS)
 ROWS: tuple[dict[str, Value], ...] = tuple(
     {name: row.get(name) for name in COLUMNS} for case in CASES for row, _ in case.rows
 )

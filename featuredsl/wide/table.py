@@ -1,0 +1,138 @@
+"""The table of wide aggregates. Adding one is its monoid in a module of its own, a row here, and its tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from featuredsl.aggregators import Aggregate, WidePartial
+from featuredsl.dtypes import ELEMENTS, SCALARS, DType
+from featuredsl.errors import DefinitionError, UnsupportedError
+from featuredsl.nodes import Column, Literal, Node, Value, approximate_of, call
+from featuredsl.sources import EventSource
+from featuredsl.wide.decayed import Decayed
+from featuredsl.wide.distinct import Distinct
+from featuredsl.wide.frequent import TopK
+from featuredsl.wide.monoid import Monoid
+from featuredsl.wide.ordered import First, LastK
+from featuredsl.wide.quantile import Quantile
+
+_ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
+_NUMBERS: tuple[DType, ...] = ("int", "float")
+_LISTED: tuple[DType, ...] = ("int", "float", "str")
+
+
+@dataclass(frozen=True, slots=True)
+class WideKind:
+    """`make` takes the author's parameters; `dtype` is the result's type by that of `value`, which is what is kept
+    of the argument; `nothing` is the value of no row. A `ranked` kind sees what decides between equal times; one that
+    `decides` by equality refuses expressions whose last digits differ between engines."""
+
+    name: str
+    make: Callable[..., Monoid[Any]]
+    dtype: Callable[[DType], DType]
+    takes: tuple[DType, ...]
+    value: Callable[[Node], Node]
+    nothing: Value = None
+    ranked: bool = False
+    decides: bool = False
+
+
+def _as_it_is(arg: Node) -> Node:
+    return arg
+
+
+def _finite(arg: Node) -> Node:
+    return call("finite", arg) if arg.dtype == "float" else arg
+
+
+def _float(arg: Node) -> Node:
+    return _finite(call("to_float", arg) if arg.dtype == "int" else arg)
+
+
+def _one(arg: Node) -> Node:
+    return Literal(1, "int")
+
+
+def _same(dtype: DType) -> DType:
+    return dtype
+
+
+def _list_of(dtype: DType) -> DType:
+    return _ARRAYS[dtype]
+
+
+KINDS: dict[str, WideKind] = {
+    row.name: row
+    for row in (
+        WideKind("first", First, _same, SCALARS, _as_it_is, ranked=True),
+        WideKind("last_k", LastK, _list_of, _LISTED, _finite, ranked=True),
+        WideKind("top_k", lambda k: TopK(k, "values"), _list_of, _LISTED, _finite, decides=True),
+        WideKind("top_k_counts", lambda k: TopK(k, "counts"), lambda dtype: "int[]", _LISTED, _finite, decides=True),
+        WideKind("most_frequent", lambda: TopK(1, "value"), _same, SCALARS, _finite, decides=True),
+        WideKind("approx_distinct", Distinct, lambda dtype: "int", SCALARS, _finite, nothing=0, decides=True),
+        WideKind("approx_quantile", Quantile, _same, _NUMBERS, _float),
+        WideKind("decayed_sum", lambda half_life_us: Decayed(half_life_us, None), _same, _NUMBERS, _float),
+        WideKind(
+            "decayed_count", lambda half_life_us: Decayed(half_life_us, 0.0), lambda dtype: "float", SCALARS, _one, 0.0
+        ),
+    )
+}
+
+
+def monoid_of(part: WidePartial) -> Monoid[Any]:
+    """The monoid that keeps the state of a wide partial."""
+    return KINDS[part.kind].make(**dict(part.params))
+
+
+def wide_aggregate(kind: str, source: EventSource, arg: Node, where: Node | None, **params: Any) -> Aggregate:
+    """The aggregate of `arg` over the rows of `source` for which `where` is true.
+
+    Nulls are skipped, and floats that are not finite, which only `first` keeps. Raises DefinitionError for an
+    argument or a parameter that the kind does not take.
+    """
+    row = KINDS[kind]
+    if arg.dtype not in row.takes:
+        raise DefinitionError(f"{kind}() takes {_spelled(row.takes)}, not {arg.dtype}")
+    found = approximate_of(arg) if row.decides else None
+    if found is not None:
+        raise DefinitionError(f"{kind}() of {found}() may differ between engines, whose last digits of {found}() do")
+    value = row.value(arg)
+    kept = arg if isinstance(value, Literal) else value
+    present = where if isinstance(arg, Literal) else _both(where, call("not", call("is_null", kept)))
+    columns = (value, *rank_of(source), value) if row.ranked else (value,)
+    return _aggregate(row, source, columns, present, params)
+
+
+def first_row(source: EventSource, column: str, where: Node | None) -> Aggregate:
+    """A column of the earliest row, which may be null; the whole row decides between equal times."""
+    rank = (*rank_of(source), *(Column(name, dtype) for name, dtype in source.columns))
+    value = next(node for node in rank[::-1] if node.name == column)
+    return _aggregate(KINDS["first"], source, (value, *rank), where, {})
+
+
+def rank_of(source: EventSource) -> tuple[Column, ...]:
+    """What decides first between equal event times."""
+    return (Column(source.sequence, "int"),) if source.sequence else ()
+
+
+def _aggregate(
+    row: WideKind, source: EventSource, columns: tuple[Node, ...], where: Node | None, params: dict[str, Any]
+) -> Aggregate:
+    row.make(**params)
+    for option in ("arrival_time", "unique", "origin"):
+        if getattr(source, option, None):
+            raise UnsupportedError(f"{row.name}() of source {source.name!r}, which has {option}: not in this release")
+    dtype = row.dtype(columns[0].dtype)
+    part = WidePartial(source.name, row.name, tuple(params.items()), columns, where, dtype, row.nothing)
+    return Aggregate((), Column("v0", dtype), (part,))
+
+
+def _both(where: Node | None, condition: Node) -> Node:
+    return condition if where is None else call("and", where, condition)
+
+
+def _spelled(takes: tuple[DType, ...]) -> str:
+    kinds = {"int": "a number", "float": "a number", "str": "a string", "bool": "a boolean"}
+    return " or ".join(dict.fromkeys(kinds[dtype] for dtype in takes))

@@ -1,0 +1,354 @@
+"""Cases of wide aggregates and histograms, worked out by hand; the shape is that of `cases`.
+
+Values are exact where the aggregate is; those of `approx_quantile` are the exact quantile, met within 1/256.
+"""
+
+from __future__ import annotations
+
+from featuredsl import EventSource, feature, feature_group, window
+from tests.conformance.cases import BIG, Case, D, H, Row, events, ordered, other, pairs, plan_of, row
+
+typed = EventSource("typed", event_time="ts", schema={"k": int, "b": bool, "f": float, "s": str}, time_unit="us")
+
+
+@feature_group(name="firsts", entity="u")
+class Firsts:
+    """The window of 10 minutes begins at a multiple of 5."""
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def first_s(e: events) -> str:
+        return e.s.first()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def first_row_s(e: events) -> str:
+        return e.first().s
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"), default="none")
+    def first_large(e: events) -> str:
+        return e.filter(e.x > 5).s.first()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def twice(e: events) -> int:
+        return (e.x + e.x).first()
+
+
+@feature_group(name="sequenced", entity="u")
+class Sequenced:
+    """Equal times are ordered by the sequence, then by the value."""
+
+    @feature(freshness="realtime", window="1h")
+    def first_x(o: ordered) -> int:
+        return o.x.first()
+
+    @feature(freshness="realtime", window="1h")
+    def last_two(o: ordered) -> list[int]:
+        return o.x.last_k(2)
+
+
+@feature_group(name="lists", entity="u")
+class Lists:
+    """Lists of values, in several windows."""
+
+    @feature(freshness="realtime", window=["1h", "6h"])
+    def last_three(e: events) -> list[str]:
+        return e.s.last_k(3)
+
+    @feature(freshness="realtime", window="6h")
+    def top(e: events) -> list[str]:
+        return e.s.top_k(2)
+
+    @feature(freshness="realtime", window="6h")
+    def top_counts(e: events) -> list[int]:
+        return e.s.top_k_counts(2)
+
+    @feature(freshness="realtime", window="6h")
+    def favourite(e: events) -> int:
+        return e.x.most_frequent()
+
+    @feature(freshness="realtime", window="6h")
+    def large(e: events) -> list[int]:
+        return e.filter(e.f > 0.5).x.last_k(1000)
+
+
+@feature_group(name="spread", entity="u")
+class Spread:
+    """Distributions."""
+
+    @feature(freshness="realtime", window="6h")
+    def distinct(e: events) -> int:
+        return e.s.approx_distinct()
+
+    @feature(freshness="realtime", window="6h")
+    def share(e: events) -> float:
+        return e.s.approx_distinct() / e.count()
+
+    @feature(freshness="realtime", window="6h")
+    def others(e: events, o: other) -> float:
+        return e.x.approx_distinct() / o.x.approx_distinct()
+
+    @feature(freshness="realtime", window="6h")
+    def median(e: events) -> float:
+        return e.x.approx_quantile(0.5)
+
+    @feature(freshness="realtime", window="6h")
+    def lowest(e: events) -> float:
+        return e.f.approx_quantile(0)
+
+    @feature(freshness="realtime", window="6h")
+    def bins(e: events) -> list[int]:
+        return e.x.histogram([0, 10])
+
+    @feature(freshness="realtime", window="6h")
+    def small_bins(e: events) -> list[int]:
+        return e.filter(e.s == "p").f.histogram([0.5])
+
+
+@feature_group(name="decays", entity="u")
+class Decays:
+    """Half-lives of an hour; the window ends sooner than the decay."""
+
+    @feature(freshness="realtime", window="4h")
+    def weight(e: events) -> float:
+        return e.x.decayed_sum("1h")
+
+    @feature(freshness="realtime", window="4h")
+    def number(e: events) -> float:
+        return e.decayed_count("1h")
+
+    @feature(freshness="realtime", window="4h")
+    def texts(e: events) -> float:
+        return e.s.decayed_count("60m")
+
+    @feature(freshness="1h", window="4h")
+    def hourly(e: events) -> float:
+        return e.x.decayed_sum("1h")
+
+
+@feature_group(name="layers", entity="u")
+class Layers:
+    """Batch tiers and offset windows; ordinary features beside wide ones."""
+
+    @feature(freshness="1h", window="6h")
+    def hourly(e: events) -> list[int]:
+        return e.x.last_k(5)
+
+    @feature(freshness="1d", window="2d")
+    def daily(e: events) -> int:
+        return e.x.most_frequent()
+
+    @feature(freshness="1h", window="6h")
+    def n(e: events) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window=window("1h", offset="1h"))
+    def before(e: events) -> list[int]:
+        return e.x.last_k(5)
+
+
+@feature_group(name="couples", entity=("u", "m"))
+class Couples:
+    """A composite key."""
+
+    @feature(freshness="realtime", window="1h")
+    def seen(p: pairs) -> list[int]:
+        return p.x.last_k(9)
+
+
+@feature_group(name="kinds", entity="k")
+class Kinds:
+    """An integer key, and values of every type."""
+
+    @feature(freshness="realtime", window="1h")
+    def first_b(t: typed) -> bool:
+        return t.b.first()
+
+    @feature(freshness="realtime", window="1h")
+    def common_b(t: typed) -> bool:
+        return t.b.most_frequent()
+
+    @feature(freshness="realtime", window="1h")
+    def number_b(t: typed) -> int:
+        return t.b.approx_distinct()
+
+    @feature(freshness="realtime", window="1h")
+    def top_f(t: typed) -> list[float]:
+        return t.f.top_k(2)
+
+    @feature(freshness="realtime", window="1h")
+    def last_s(t: typed) -> list[str]:
+        return t.s.last_k(2)
+
+
+def seq(seconds: float, x: int | None, sequence: int | None) -> Row:
+    """An event of `ordered`."""
+    return seconds, {"u": "a", "x": x, "seq": sequence}
+
+
+WIDE_CASES: tuple[Case, ...] = (
+    Case(
+        "first of a window: nulls skipped or kept, filter, ties by value, edges",
+        plan_of(Firsts),
+        {
+            "events": [
+                row(299, s="old", x=9),
+                row(300, x=1),
+                row(301, s="z", x=2),
+                row(301, s="b", x=7),
+                row(302, s="é", x=8),
+                row(600, s="c", x=6),
+            ]
+        },
+        [
+            # 899 - 600 = 299 lies in the hop from 0, 900 - 600 = 300 begins a hop
+            (("a",), 899, {"first_s": "old", "first_row_s": "old", "first_large": "old", "twice": 18}),
+            (("a",), 900, {"first_s": "b", "first_row_s": None, "first_large": "b", "twice": 2}),
+            (("a",), 301, {"first_s": "old", "first_row_s": "old", "first_large": "old"}),
+            (("a",), 1200, {"first_s": "c", "first_row_s": "c", "first_large": "c", "twice": 12}),
+            (("a",), 1500, {"first_s": None, "first_row_s": None, "first_large": "none", "twice": None}),
+            (("zz",), 900, {"first_s": None, "first_row_s": None, "first_large": "none", "twice": None}),
+        ],
+    ),
+    Case(
+        "a sequence decides between equal times, a null one is the lowest; beyond 2^53 integers stay apart",
+        plan_of(Sequenced),
+        {"ordered": [seq(5, BIG, 2), seq(5, 7, 1), seq(5, 9, 1), seq(4, 3, 8), seq(5, BIG + 1, 2), seq(4, 99, None)]},
+        [
+            (("a",), 5, {"first_x": 99, "last_two": [3, 99]}),
+            (("a",), 6, {"first_x": 99, "last_two": [BIG + 1, BIG]}),
+        ],
+    ),
+    Case(
+        "last_k is newest first, top_k by count and then the lesser value, in order of UTF-8 bytes",
+        plan_of(Lists),
+        {
+            "events": [
+                row(H, s="a", x=10, f=1.0),
+                row(H + 1, s="é", x=9, f=0.5),
+                row(H + 2, s=None, x=10),
+                row(2.5 * H, s="é", x=9, f=0.75),
+                row(3 * H, s="z", x=-1),
+                row(3 * H, s="a", x=None, f=9.0),
+            ]
+        },
+        [
+            (
+                ("a",),
+                3 * H + 1,
+                {
+                    "last_three_1h": ["z", "a", "é"],
+                    "last_three_6h": ["z", "a", "é"],
+                    "top": ["a", "é"],
+                    "top_counts": [2, 2],
+                    "favourite": 9,
+                    "large": [9, 10],
+                },
+            ),
+            (("a",), 3 * H, {"last_three_1h": ["é"], "last_three_6h": ["é", "é", "a"], "top": ["é", "a"]}),
+            (("a",), 7.6 * H, {"last_three_1h": None, "last_three_6h": ["z", "a", "é"], "top": ["a", "z"]}),
+            (("a",), 20 * H, {"last_three_6h": None, "top": None, "top_counts": None, "favourite": None}),
+            (("b",), 3 * H, {"last_three_6h": None, "large": None}),
+        ],
+    ),
+    Case(
+        "distinct counts, quantiles and bins; ratios with ordinary aggregates and of two sources",
+        plan_of(Spread),
+        {
+            "events": [
+                row(1, s="p", x=-1, f=0.5),
+                row(2, s="q", x=0, f=0.25),
+                row(3, s="p", x=9, f=0.25),
+                row(4, s=None, x=10, f=2.0),
+                row(5, s="r", x=None, f=None),
+            ],
+            "other": [(3, {"u": "a", "x": 4}), (4, {"u": "a", "x": 4}), (4, {"u": "b", "x": None})],
+        },
+        [
+            (
+                ("a",),
+                10,
+                {
+                    "distinct": 3,
+                    "share": 0.6,
+                    "others": 4.0,
+                    "median": 0.0,
+                    "lowest": 0.25,
+                    "bins": [1, 2, 1],
+                    "small_bins": [1, 1],
+                },
+            ),
+            (("a",), 1, {"distinct": 0, "share": None, "median": None, "bins": [0, 0, 0], "small_bins": [0, 0]}),
+            (("b",), 10, {"distinct": 0, "share": None, "others": None, "lowest": None, "bins": [0, 0, 0]}),
+        ],
+    ),
+    Case(
+        "decay is exact to the query time, and the window cuts it off",
+        plan_of(Decays),
+        {"events": [row(0, x=8, s="a"), row(H, x=4), row(2 * H, s="b"), row(2 * H, x=1)]},
+        [
+            (("a",), 3 * H, {"weight": 1 + 1 + 0.5, "number": 0.125 + 0.25 + 1.0, "texts": 0.625}),
+            # 4 h before 4 h 20 m lies in the hop that begins at 0 h 20 m
+            (("a",), 4 * H + 1200, {"weight": 4 * 2 ** -(10 / 3) + 2 ** -(7 / 3)}),
+            (("a",), 0, {"weight": None, "number": 0.0, "texts": 0.0}),
+            (("a",), 3 * H + 600, {"hourly": 2.5}),
+            (("a",), 3 * H + 599, {"hourly": 2.0 + 2.0}),
+            (("b",), 3 * H, {"weight": None, "number": 0.0, "texts": 0.0, "hourly": None}),
+        ],
+    ),
+    Case(
+        "wide features of batch tiers are asked at the last closed period; offset windows end on the hop",
+        plan_of(Layers),
+        {"events": [row(0.5 * H, x=1), row(1.5 * H, x=2), row(1.6 * H, x=2), row(25 * H, x=3)]},
+        [
+            (("a",), H, {"hourly": None, "daily": None, "n": 0}),
+            (("a",), H + 600, {"hourly": [1], "n": 1}),
+            (("a",), 2 * H + 600, {"hourly": [2, 2, 1], "n": 3}),
+            (("a",), D + H, {"hourly": None, "daily": 2, "n": 0}),
+            (("a",), 2 * D + H, {"daily": 2}),
+            (("a",), 4 * D + H, {"daily": None}),
+            (("a",), 2.55 * H, {"before": [1]}),
+            (("a",), 2.6 * H, {"before": [2]}),
+            (("a",), 2.7 * H, {"before": [2, 2]}),
+            (("a",), 1.4 * H, {"before": None}),
+        ],
+    ),
+    Case(
+        "composite keys; a null part never matches",
+        plan_of(Couples),
+        {
+            "pairs": [
+                (1, {"u": "a", "m": 1, "x": 5}),
+                (2, {"u": "a", "m": 2, "x": 7}),
+                (3, {"u": "a", "m": None, "x": 100}),
+                (4, {"u": None, "m": 1, "x": 100}),
+                (4, {"u": "a", "m": 1, "x": 6}),
+            ],
+        },
+        [
+            (("a", 1), 10, {"seen": [6, 5]}),
+            (("a", 2), 10, {"seen": [7]}),
+            (("b", 1), 10, {"seen": None}),
+            (("a", None), 10, {"seen": None}),
+            (("a", 1), 2, {"seen": [5]}),
+        ],
+    ),
+    Case(
+        "booleans, floats and texts; negative and large integer keys",
+        plan_of(Kinds),
+        {
+            "typed": [
+                (1, {"k": -1, "b": True, "f": 0.5, "s": ""}),
+                (1, {"k": -1, "b": False, "f": -0.5, "s": "it's"}),
+                (2, {"k": -1, "b": True, "f": 0.5, "s": None}),
+                (3, {"k": 2**62, "b": None, "f": None, "s": "é\n"}),
+            ]
+        },
+        [
+            (
+                (-1,),
+                9,
+                {"first_b": False, "common_b": True, "number_b": 2, "top_f": [0.5, -0.5], "last_s": ["it's", ""]},
+            ),
+            ((2**62,), 9, {"first_b": None, "common_b": None, "number_b": 0, "top_f": None, "last_s": ["é\n"]}),
+        ],
+    ),
+)
