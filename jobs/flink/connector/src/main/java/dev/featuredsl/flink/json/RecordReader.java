@@ -196,7 +196,19 @@ final class RecordReader {
                 elements.add(readElement(parser, column));
             }
         }
-        return new GenericArrayData(elements.toArray());
+        return new GenericArrayData(elements.toArray(emptyArray(column.element)));
+    }
+
+    /** Flink casts what is in an array of BIGINT to {@code Long[]}, so {@code Object[]} will not do. */
+    private static Object[] emptyArray(LogicalTypeRoot element) {
+        switch (element) {
+            case BIGINT:
+                return new Long[0];
+            case DOUBLE:
+                return new Double[0];
+            default:
+                return new StringData[0];
+        }
     }
 
     private static Object readElement(JsonParser parser, Columns.Column column) throws IOException, Rejection {
