@@ -74,7 +74,8 @@ class Aggregate:
     @property
     def sources(self) -> tuple[str, ...]:
         """The sources that it reads, in order of first use."""
-        return tuple(dict.fromkeys(part.source for part in (*self.partials, *self.wide)))
+        parts: tuple[Partial | WidePartial, ...] = (*self.partials, *self.wide)
+        return tuple(dict.fromkeys(part.source for part in parts))
 
     @property
     def nothing(self) -> dict[str, Value]:

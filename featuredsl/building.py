@@ -15,7 +15,8 @@ from featuredsl.nodes import Value
 from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
-from featuredsl.trace import Stream, TracedAggregate, TracedLookup
+from featuredsl.trace import Stream, TracedLookup
+from featuredsl.traced import TracedAggregate
 from featuredsl.windows import Window, window
 
 

@@ -103,7 +103,7 @@ def wide_program(plan: GroupPlan, features: Sequence[WindowFeature] | None = Non
 
 
 def _units(feature: WindowFeature) -> list[Unit]:
-    parts = (*feature.aggregate.partials, *feature.aggregate.wide)
+    parts: tuple[Partial | WidePartial, ...] = (*feature.aggregate.partials, *feature.aggregate.wide)
     return [Unit(part, feature.window, feature.freshness) for part in parts]
 
 
