@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any
 
 from featuredsl.errors import DefinitionError, StateError
@@ -40,7 +39,7 @@ class Quantile(Monoid[Buckets]):
     def __init__(self, q: float) -> None:
         if isinstance(q, bool) or not isinstance(q, int | float) or not 0 <= q <= 1:
             raise DefinitionError(f"approx_quantile() takes a share q from 0 to 1, not {q!r}")
-        self.share = Fraction(repr(q))
+        self.share = _decimal(q)
 
     def empty(self) -> Buckets:
         """No value."""
@@ -72,7 +71,8 @@ class Quantile(Monoid[Buckets]):
         n = sum(state.counts.values())
         if not n:
             return None
-        rank = max(1, -(-self.share.numerator * n // self.share.denominator))
+        part, whole = self.share
+        rank = max(1, -(-part * n // whole))
         if rank in (1, n):
             return (state.low if rank == 1 else state.high) + 0.0
         below = 0
@@ -116,6 +116,13 @@ def middle(key: int) -> float:
         return -middle(~key)
     value: float = _FLOAT.unpack(_BITS.pack((key << _SHIFT) | (1 << (_SHIFT - 1))))[0]
     return value
+
+
+def _decimal(q: float) -> tuple[int, int]:
+    """The share as its author wrote it, as a fraction: 0.7 is 7 of 10, which no double is."""
+    digits, _, exponent = repr(float(q)).partition("e")
+    whole, _, rest = digits.partition(".")
+    return int(whole + rest), 10 ** (len(rest) - int(exponent or 0))
 
 
 def _of_bits(value: float) -> int:

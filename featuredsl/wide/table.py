@@ -1,22 +1,23 @@
-"""The table of wide aggregates. Adding one is its monoid in a module of its own, a row here, and its tests."""
+"""The table of wide aggregates. Adding one is its monoid in a module of its own, a row here, and its tests.
+
+A monoid is named, and imported when a definition first uses it: `import featuredsl` stays quick.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from featuredsl.aggregators import Aggregate, WidePartial
 from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError, UnsupportedError
 from featuredsl.nodes import Column, Literal, Node, Value, approximate_of, call
 from featuredsl.sources import EventSource
-from featuredsl.wide.decayed import Decayed
-from featuredsl.wide.distinct import Distinct
-from featuredsl.wide.frequent import TopK
-from featuredsl.wide.monoid import Monoid
-from featuredsl.wide.ordered import First, LastK
-from featuredsl.wide.quantile import Quantile
+
+if TYPE_CHECKING:
+    from featuredsl.wide.monoid import Monoid
 
 _ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
 _NUMBERS: tuple[DType, ...] = ("int", "float")
@@ -25,18 +26,28 @@ _LISTED: tuple[DType, ...] = ("int", "float", "str")
 
 @dataclass(frozen=True, slots=True)
 class WideKind:
-    """`make` takes the author's parameters; `dtype` is the result's type by that of `value`, which is what is kept
-    of the argument; `nothing` is the value of no row. A `ranked` kind sees what decides between equal times; one that
-    `decides` by equality refuses expressions whose last digits differ between engines."""
+    """`monoid` is `module.Class` of this package, made of the author's parameters and those that are `fixed`.
+
+    `dtype` is the result's type by that of `value`, which is what is kept of the argument; `nothing` is the value of
+    no row. A `ranked` kind sees what decides between equal times; one that `decides` by equality refuses expressions
+    whose last digits differ between engines.
+    """
 
     name: str
-    make: Callable[..., Monoid[Any]]
+    monoid: str
     dtype: Callable[[DType], DType]
     takes: tuple[DType, ...]
     value: Callable[[Node], Node]
     nothing: Value = None
     ranked: bool = False
     decides: bool = False
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+
+    def make(self, **params: Any) -> Monoid[Any]:
+        """The monoid; raises DefinitionError for a parameter that it does not take."""
+        module, _, name = self.monoid.partition(".")
+        made: Monoid[Any] = getattr(import_module(f"featuredsl.wide.{module}"), name)(**params, **self.fixed)
+        return made
 
 
 def _as_it_is(arg: Node) -> Node:
@@ -63,20 +74,32 @@ def _list_of(dtype: DType) -> DType:
     return _ARRAYS[dtype]
 
 
+def _int(dtype: DType) -> DType:
+    return "int"
+
+
+def _ints(dtype: DType) -> DType:
+    return "int[]"
+
+
+def _real(dtype: DType) -> DType:
+    return "float"
+
+
 KINDS: dict[str, WideKind] = {
     row.name: row
     for row in (
-        WideKind("first", First, _same, SCALARS, _as_it_is, ranked=True),
-        WideKind("last_k", LastK, _list_of, _LISTED, _finite, ranked=True),
-        WideKind("top_k", lambda k: TopK(k, "values"), _list_of, _LISTED, _finite, decides=True),
-        WideKind("top_k_counts", lambda k: TopK(k, "counts"), lambda dtype: "int[]", _LISTED, _finite, decides=True),
-        WideKind("most_frequent", lambda: TopK(1, "value"), _same, SCALARS, _finite, decides=True),
-        WideKind("approx_distinct", Distinct, lambda dtype: "int", SCALARS, _finite, nothing=0, decides=True),
-        WideKind("approx_quantile", Quantile, _same, _NUMBERS, _float),
-        WideKind("decayed_sum", lambda half_life_us: Decayed(half_life_us, None), _same, _NUMBERS, _float),
+        WideKind("first", "ordered.First", _same, SCALARS, _as_it_is, ranked=True),
+        WideKind("last_k", "ordered.LastK", _list_of, _LISTED, _finite, ranked=True),
+        WideKind("top_k", "frequent.TopK", _list_of, _LISTED, _finite, decides=True, fixed={"gives": "values"}),
+        WideKind("top_k_counts", "frequent.TopK", _ints, _LISTED, _finite, decides=True, fixed={"gives": "counts"}),
         WideKind(
-            "decayed_count", lambda half_life_us: Decayed(half_life_us, 0.0), lambda dtype: "float", SCALARS, _one, 0.0
+            "most_frequent", "frequent.TopK", _same, SCALARS, _finite, decides=True, fixed={"k": 1, "gives": "value"}
         ),
+        WideKind("approx_distinct", "distinct.Distinct", _int, SCALARS, _finite, nothing=0, decides=True),
+        WideKind("approx_quantile", "quantile.Quantile", _same, _NUMBERS, _float),
+        WideKind("decayed_sum", "decayed.Decayed", _same, _NUMBERS, _float, fixed={"nothing": None}),
+        WideKind("decayed_count", "decayed.Decayed", _real, SCALARS, _one, nothing=0.0, fixed={"nothing": 0.0}),
     )
 }
 
