@@ -27,8 +27,9 @@ def group_plan(
     declared = [value for value in vars(cls).values() if isinstance(value, DeclaredFeature)]
     if not declared:
         raise DefinitionError("a group needs at least one @feature")
-    sources = tuple(dict.fromkeys(source for item in declared for source in item.sources))
-    features = tuple(made for item in declared for made in _features(item))
+    joins: list[EventSource] = []
+    features = tuple(made for item in declared for made in _features(item, joins))
+    sources = tuple(dict.fromkeys((*(source for item in declared for source in item.sources), *joins)))
     plan = GroupPlan(
         name=name,
         entity=_entity(keys, sources),
@@ -60,11 +61,11 @@ def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tu
     return tuple(entity)
 
 
-def _features(item: DeclaredFeature) -> list[StoredFeature]:
+def _features(item: DeclaredFeature, joins: list[EventSource]) -> list[StoredFeature]:
     name = item.function.__name__
     with at(item.location, name):
         _check_name("feature", name)
-        traced = item.function(*(Stream(source) for source in item.sources))
+        traced = item.function(*(Stream(source, None, joins) for source in item.sources))
         declared = from_annotation(item.function.__annotations__.get("return"))
         if isinstance(traced, TracedAggregate):
             return list(_windowed(name, item, traced, declared))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from featuredsl.compilers.relations import Relations
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.units import (
     LookupUnit,
@@ -21,46 +22,56 @@ from featuredsl.compilers.units import (
     value_columns,
 )
 from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.sources import EventSource
+from featuredsl.windows import Tier
 
 
 def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[StoredFeature]) -> str:
     """A SELECT of the entity columns and `group__feature`, as read at `at_us` (each tier at its own q).
 
-    Inputs are views: one per source, named after it, with its columns and `ts_us`.
+    Inputs are views as for `point_in_time`.
     """
     units = units_of(plan, features)
     keys = ", ".join(key_columns(plan, dialect))
     sources = dict.fromkeys([unit.source for unit in units.windows] + [u.source for u in units.lookups])
-    rows = "\n  UNION ALL ".join(_events(plan, dialect, units, name, at_us) for name in sources)
+    relations = Relations(dialect)
+    rows = "\n  UNION ALL ".join(_events(plan, relations, units, plan.source(name), at_us) for name in sources)
     values = ",\n  ".join([keys, *value_columns(plan, features, units, dialect)])
     reach = _reach(features, at_us)
     return (
-        f"WITH events AS (\n  {rows}),\n"
+        f"WITH {relations.prefix()}events AS (\n  {rows}),\n"
         f"merged AS (SELECT {keys}, {', '.join(_merged(dialect, units, at_us))}\n"
         f"  FROM events WHERE {reach} GROUP BY {keys})\n"
         f"SELECT {values}\nFROM merged"
     )
 
 
-def _events(plan: GroupPlan, dialect: Dialect, units: Units, source: str, at_us: int) -> str:
+def _events(plan: GroupPlan, relations: Relations, units: Units, source: EventSource, at_us: int) -> str:
+    dialect, timed = relations.dialect, source.arrival_time is not None
     columns = [*key_columns(plan, dialect), "ts_us"]
     for i, (unit, partials) in enumerate(units.windows.items()):
         low, high = unit.window.bounds(unit.tier.query_time(at_us))
         for j, partial in enumerate(partials):
             value = null_of(partial.dtype, dialect)
-            if unit.source == source:
-                lift = render(partial.lift, dialect)
-                value = f"CASE WHEN ts_us >= {low} AND ts_us < {high} THEN {lift} ELSE {value} END"
+            if unit.source == source.name:
+                lift, known = render(partial.lift, dialect), _known(unit.tier, at_us, timed)
+                value = f"CASE WHEN ts_us >= {low} AND ts_us < {high}{known} THEN {lift} ELSE {value} END"
             columns.append(f"{value} AS w{i}_p{j}")
     columns += [f"{_rank(dialect, u, source, at_us)} AS l{i}" for i, u in enumerate(units.lookups)]
-    return f"SELECT {', '.join(columns)}\n  FROM {dialect.ident(source)} WHERE {has_key(plan, dialect)}"
+    arrived = f" AND arrival_us <= {at_us}" if timed else ""
+    return f"SELECT {', '.join(columns)}\n  FROM {relations.of(source)} WHERE {has_key(plan, dialect)}{arrived}"
 
 
-def _rank(dialect: Dialect, unit: LookupUnit, source: str, at_us: int) -> str:
-    if unit.source != source:
+def _rank(dialect: Dialect, unit: LookupUnit, source: EventSource, at_us: int) -> str:
+    if unit.source != source.name:
         return "NULL"
-    where = "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
+    where = _known(unit.tier, at_us, source.arrival_time is not None)
+    where += "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
     return f"CASE WHEN ts_us < {unit.tier.query_time(at_us)}{where} THEN {rank_struct(unit, dialect)} END"
+
+
+def _known(tier: Tier, at_us: int, timed: bool) -> str:
+    return f" AND arrival_us <= {tier.query_time(at_us) + tier.delay_us}" if timed else ""
 
 
 def _merged(dialect: Dialect, units: Units, at_us: int) -> list[str]:

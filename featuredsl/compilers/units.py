@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from featuredsl.aggregators import Partial
+from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
 from featuredsl.nodes import Column, Literal, Node, call
@@ -90,9 +91,7 @@ def rank_struct(unit: LookupUnit, dialect: Dialect) -> str:
     for i, (column, _) in enumerate(unit.columns):
         ident = dialect.ident(column)
         fields += [(f"n{i}", f"{ident} IS NOT NULL"), (f"v{i}", ident)]
-    if dialect.name == "spark":
-        return "named_struct(" + ", ".join(f"'{key}', {value}" for key, value in fields) + ")"
-    return "{" + ", ".join(f"'{key}': {value}" for key, value in fields) + "}"
+    return struct(fields, dialect)
 
 
 def value_columns(plan: GroupPlan, features: Sequence[StoredFeature], units: Units, dialect: Dialect) -> list[str]:
