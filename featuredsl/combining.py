@@ -20,6 +20,9 @@ def union(name: str, *sources: EventSource) -> EventSource:
         raise DefinitionError(f"union {name!r} needs two or more different sources")
     if name in {source.name for source in sources}:
         raise DefinitionError(f"union {name!r} has the name of one of its sources")
+    made = [source.name for source in sources if source.origin is not None]
+    if made:
+        raise DefinitionError(f"union {name!r}: {made[0]!r} is a union itself; name its sources instead")
     common = []
     for column, dtype in sources[0].columns:
         kinds = {source.name: source.dtype(column) for source in sources}

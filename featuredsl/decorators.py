@@ -13,7 +13,7 @@ from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, a
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.nodes import Value
 from featuredsl.plan import Location
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.times import DAY, parse_duration
 from featuredsl.windows import TIERS, Window
 
@@ -97,6 +97,7 @@ def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSou
             raise DefinitionError(
                 f"parameter {parameter!r} must be annotated with an event source; sources here: "
                 f"{', '.join(known) or 'none'}"
+                + ("; a table is read with e.join(table)" if isinstance(value, TableSource) else "")
             )
         found.append(value)
     if not found:

@@ -20,10 +20,7 @@ from featuredsl.source_checks import (
     check_unique,
     read_columns,
 )
-from featuredsl.times import UNIT_US
-
-TimeRange = tuple[str, str] | None
-TIME_RANGE: TimeRange = ("1980", "2100")
+from featuredsl.times import TIME_RANGE, UNIT_US, TimeRange
 
 
 @dataclass(frozen=True, slots=True)

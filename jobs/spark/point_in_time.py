@@ -28,13 +28,18 @@ SPARK_TYPES: dict[DType, T.DataType] = {
 
 
 def register(sources: Mapping[str, DataFrame]) -> None:
-    """Make sources visible to the queries as views of their names (columns and `ts_us`)."""
+    """Make sources visible to the queries as views of their names."""
     for name, frame in sources.items():
         frame.createOrReplaceTempView(SPARK.ident(name))
 
 
 def group_values(
-    spark: SparkSession, plan: GroupPlan, labels: DataFrame, features: Sequence[str] | None = None
+    spark: SparkSession,
+    plan: GroupPlan,
+    labels: DataFrame,
+    features: Sequence[str] | None = None,
+    *,
+    as_known: bool = True,
 ) -> DataFrame:
     """`label_id` and `group__feature` of the stored features, for every row of `labels`.
 
@@ -43,7 +48,7 @@ def group_values(
     """
     view = f"labels__{plan.name}"
     labels.createOrReplaceTempView(SPARK.ident(view))
-    return spark.sql(point_in_time(plan, SPARK, labels=view, features=features))
+    return spark.sql(point_in_time(plan, SPARK, labels=view, features=features, as_known=as_known))
 
 
 def arrow_values(values: DataFrame) -> dict[str, pa.ChunkedArray]:

@@ -133,8 +133,10 @@ def test_source(source: EventSource, lag: int) -> None:
         assert found == [expected(stream, events, key, t, as_known) for key, t in labels]
     at = labels[0][1]
     names = [name.split("__", 1)[-1] for name in ("u", *(f"g__{f.name}" for f in plan.features))]
-    by_key = {row[0]: dict(zip(names[1:], row[1:], strict=True)) for row in con.execute(
-        snapshot(plan, DUCKDB, at, plan.features)).fetchall()}
+    by_key = {
+        row[0]: dict(zip(names[1:], row[1:], strict=True))
+        for row in con.execute(snapshot(plan, DUCKDB, at, plan.features)).fetchall()
+    }
     for key, values in by_key.items():
         assert values == expected(stream, events, key, at, True)
     assert by_key
