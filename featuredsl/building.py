@@ -12,7 +12,15 @@ from featuredsl.dtypes import DType, allows_null, fits, from_annotation
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
 from featuredsl.nodes import Value
-from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.plan import (
+    GroupPlan,
+    Location,
+    LookupFeature,
+    OnDemandFeature,
+    StoredFeature,
+    WindowFeature,
+    inputs_of,
+)
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
 from featuredsl.trace import Stream, TracedAggregate, TracedLookup
@@ -29,7 +37,7 @@ def group_plan(
         raise DefinitionError("a group needs at least one @feature")
     joins: list[EventSource] = []
     features = tuple(made for item in declared for made in _features(item, joins))
-    sources = tuple(dict.fromkeys((*(source for item in declared for source in item.sources), *joins)))
+    sources = _used(features, (*(source for item in declared for source in item.sources), *joins))
     plan = GroupPlan(
         name=name,
         entity=_entity(keys, sources),
@@ -42,7 +50,18 @@ def group_plan(
         location=location,
     )
     _check_unique(plan)
+    inputs_of([plan])
     return replace(plan, version=fingerprint(plan))
+
+
+def _used(features: Sequence[StoredFeature], known: Sequence[EventSource]) -> tuple[EventSource, ...]:
+    """The sources that the features read, in order. Raises DefinitionError when two of them have one name."""
+    names = {name for feature in features for name in feature.source_names}
+    used = tuple(source for source in dict.fromkeys(known) if source.name in names)
+    for source in used:
+        if sum(other.name == source.name for other in used) > 1:
+            raise DefinitionError(f"two sources of the group are called {source.name!r}; rename one")
+    return used
 
 
 def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tuple[str, DType], ...]:

@@ -42,6 +42,11 @@ class WindowFeature:
         """The freshness tier."""
         return TIERS[self.freshness]
 
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The sources that it reads."""
+        return tuple(dict.fromkeys(partial.source for partial in self.aggregate.partials))
+
 
 @dataclass(frozen=True, slots=True)
 class LookupFeature:
@@ -65,6 +70,11 @@ class LookupFeature:
     def tier(self) -> Tier:
         """The freshness tier."""
         return TIERS[self.freshness]
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The source that it reads."""
+        return (self.source,)
 
 
 StoredFeature = WindowFeature | LookupFeature

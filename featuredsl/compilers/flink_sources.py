@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.errors import UnsupportedError
-from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, StoredFeature
 from featuredsl.source_checks import ARRIVAL_US
 from featuredsl.sources import EventSource, JoinOf, UnionOf
 from featuredsl.tiles import BATCH_TIERS, stream_lookups, stream_windows
@@ -16,14 +16,14 @@ from featuredsl.times import UNIT_US
 
 def streamed(plan: GroupPlan) -> list[EventSource]:
     """The sources that the group's streamed features read."""
-    names = dict.fromkeys(name for feature in _stream_features(plan) for name in _sources_of(feature))
+    names = dict.fromkeys(name for feature in _stream_features(plan) for name in feature.source_names)
     return [plan.source(name) for name in names]
 
 
 def refuse_sources(plan: GroupPlan) -> None:
     """Raises UnsupportedError for a streamed feature over a table, or over a source whose duplicates are dropped."""
     for feature in _stream_features(plan):
-        for name in _sources_of(feature):
+        for name in feature.source_names:
             problem = _problem(plan.source(name))
             if problem:
                 raise UnsupportedError(
@@ -79,9 +79,3 @@ def _problem(source: EventSource) -> str:
 
 def _stream_features(plan: GroupPlan) -> list[StoredFeature]:
     return [*stream_windows(plan), *stream_lookups(plan)]
-
-
-def _sources_of(feature: StoredFeature) -> list[str]:
-    if isinstance(feature, WindowFeature):
-        return [partial.source for partial in feature.aggregate.partials]
-    return [feature.source]

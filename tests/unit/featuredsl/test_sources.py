@@ -89,10 +89,31 @@ def test_what_a_source_is_made_of() -> None:
     assert everything.columns == (("u", "str"), ("x", "int"))
     assert everything.view_columns == ("u", "x", "ts_us", "arrival_us")
     plan = group(everything, lambda e: e.join(items).price.sum(), float)
-    assert [source.name for source in plan.sources] == ["all", "all+items"]
+    assert [source.name for source in plan.sources] == ["all+items"]
     assert plan.streams == (once, views)
     assert plan.tables == (items,)
     assert inputs_of([plan]) == {"clicks": once, "views": views, "items": items.records}
+
+
+def test_the_entity_may_be_a_column_of_a_table() -> None:
+    def n(e):  # type: ignore[no-untyped-def]
+        return e.join(kinds).count()
+
+    kinds = TableSource("kinds", key="page", valid_from="since", schema={"page": str, "kind": str})
+    n.__annotations__ = {"e": views, "return": int}
+    made = feature(freshness="1h", window="6h")(n)
+    plan: GroupPlan = feature_group(name="g", entity="kind")(type("G", (), {"n": made})).plan
+    assert plan.entity == (("kind", "str"),)
+
+
+def test_one_name_is_one_source_in_a_group() -> None:
+    def n(e, f):  # type: ignore[no-untyped-def]
+        return e.count() / f.count()
+
+    n.__annotations__ = {"e": clicks, "f": events(unique="u"), "return": float}
+    made = feature(freshness="1h", window="6h")(n)
+    with pytest.raises(DefinitionError, match="two sources of the group are called 'clicks'"):
+        feature_group(name="g", entity="u")(type("G", (), {"n": made}))
 
 
 def test_one_name_is_one_source() -> None:
