@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from featuredsl.combining import union
 from featuredsl.decorators import feature, feature_group, on_demand
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.trace import coalesce, if_else, max_of, min_of, when
 from featuredsl.traced import ratio
 from featuredsl.windows import lifetime, session, tumbling, window
 
 __all__ = [
     "EventSource",
+    "TableSource",
     "coalesce",
     "feature",
     "feature_group",
@@ -21,6 +23,7 @@ __all__ = [
     "ratio",
     "session",
     "tumbling",
+    "union",
     "when",
     "window",
 ]

@@ -11,7 +11,7 @@ from featuredsl.derived import derived_features
 from featuredsl.dtypes import ELEMENTS, DType, fits, from_annotation, spelled
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
-from featuredsl.plan import GroupPlan, Location, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, Location, LookupFeature, StoredFeature, WindowFeature, inputs_of
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
 from featuredsl.trace import Stream, TracedLookup
@@ -28,8 +28,9 @@ def group_plan(
     declared = [value for value in vars(cls).values() if isinstance(value, DeclaredFeature)]
     if not declared:
         raise DefinitionError("a group needs at least one @feature")
-    sources = tuple(dict.fromkeys(source for item in declared for source in item.sources))
-    features = tuple(made for item in declared for made in _features(item))
+    joins: list[EventSource] = []
+    features = tuple(made for item in declared for made in _features(item, joins))
+    sources = _used(features, (*(source for item in declared for source in item.sources), *joins))
     plan = GroupPlan(
         name=name,
         entity=_entity(keys, sources),
@@ -42,7 +43,18 @@ def group_plan(
         location=location,
     )
     _check_unique(plan)
+    inputs_of([plan])
     return replace(plan, version=fingerprint(plan))
+
+
+def _used(features: Sequence[StoredFeature], known: Sequence[EventSource]) -> tuple[EventSource, ...]:
+    """The sources that the features read, in order. Raises DefinitionError when two of them have one name."""
+    names = {name for feature in features for name in feature.source_names}
+    used = tuple(source for source in dict.fromkeys(known) if source.name in names)
+    for source in used:
+        if sum(other.name == source.name for other in used) > 1:
+            raise DefinitionError(f"two sources of the group are called {source.name!r}; rename one")
+    return used
 
 
 def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tuple[str, DType], ...]:
@@ -61,11 +73,11 @@ def _entity(keys: tuple[str, ...], sources: tuple[EventSource, ...]) -> tuple[tu
     return tuple(entity)
 
 
-def _features(item: DeclaredFeature) -> list[StoredFeature]:
+def _features(item: DeclaredFeature, joins: list[EventSource]) -> list[StoredFeature]:
     name = item.function.__name__
     with at(item.location, name):
         check_name("feature", name)
-        traced = item.function(*(Stream(source) for source in item.sources))
+        traced = item.function(*(Stream(source, None, joins) for source in item.sources))
         declared = from_annotation(item.function.__annotations__.get("return"))
         if isinstance(traced, TracedAggregate):
             return list(_windowed(name, item, traced, declared))
@@ -110,6 +122,12 @@ def _check_windows(windows: Sequence[Window], item: DeclaredFeature, traced: Tra
         if isinstance(window, Session) and traced.aggregate.wide:
             raise DefinitionError(
                 f"{traced.aggregate.wide[0]} has no session window yet; give it a sliding or tumbling one, or lifetime"
+            )
+        timed = [source.name for source in item.sources if source.arrival_time is not None]
+        if isinstance(window, Session) and timed:
+            raise DefinitionError(
+                f"source {timed[0]!r} has an arrival time, and a late event could change a session that had closed; "
+                "give the feature a sliding or tumbling window, or lifetime"
             )
         if isinstance(window, Session) and len(sources) > 1:
             raise DefinitionError(

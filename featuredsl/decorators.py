@@ -12,7 +12,7 @@ from featuredsl.building import group_plan
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec, at, location_of, short_path
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.plan import Location
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.times import DAY, parse_duration
 from featuredsl.windows import TIERS
 
@@ -95,6 +95,7 @@ def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSou
             raise DefinitionError(
                 f"parameter {parameter!r} must be annotated with an event source; sources here: "
                 f"{', '.join(known) or 'none'}"
+                + ("; a table is read with e.join(table)" if isinstance(value, TableSource) else "")
             )
         found.append(value)
     if not found:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
 
 from featuredsl import event_arrays
-from featuredsl.compilers.scalar import DUCKDB
+from featuredsl.compilers.scalar import DUCKDB, floor_to
 from featuredsl.dtypes import ELEMENTS, DType, spelled
 from featuredsl.errors import InputError
 from featuredsl.event_arrays import Cell
+from featuredsl.source_checks import ARRIVAL_US
 from featuredsl.sources import EventSource
-from featuredsl.times import UNIT_US, parse_time
+from featuredsl.times import UNIT_US, fitting_unit, range_us
 
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 _INT_TYPES = "('BIGINT', 'UBIGINT')"
@@ -27,39 +28,49 @@ _ZONED = r"[0-9](Z|z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """How many rows of a file became events and how many were rejected."""
+    """How many rows of a file became events, how many were rejected, how many were not yet known."""
 
     source: str
     rows: int
     rejected: int
+    later: int = 0
 
 
-def load_events(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, dead_letters: Path | None) -> Loaded:
-    """Create the table `<source.name>` (its columns and `ts_us`) from a file; append rejects to `dead_letters`.
+def load_events(
+    con: duckdb.DuckDBPyConnection,
+    source: EventSource,
+    path: Path,
+    dead_letters: Path | None,
+    as_of_us: int | None = None,
+) -> Loaded:
+    """Create the table `<source.name>` (its view columns) from a file; append rejects to `dead_letters`.
 
+    With `as_of_us` only rows that arrived by then are loaded; without an arrival time a row arrives at its event time.
     Raises InputError when the file cannot be read, or when no row has a usable time.
     """
     scanned = f"{source.name}__scanned"
     con.execute(f"CREATE OR REPLACE TEMP TABLE {DUCKDB.ident(scanned)} AS {_scan(source, path)}")
-    names = ", ".join(DUCKDB.ident(name) for name in source.column_names)
+    names = ", ".join(DUCKDB.ident(name) for name in source.view_columns)
     table, rows = DUCKDB.ident(source.name), DUCKDB.ident(scanned)
-    con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {names}, ts_us FROM {rows} WHERE reason IS NULL")
-    good, bad, bad_times = _counts(con, rows)
-    if not good and bad and bad == bad_times:
+    known = "TRUE" if as_of_us is None else f"{list(source.time_columns)[-1]} <= {as_of_us}"
+    con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {names} FROM {rows} WHERE reason IS NULL AND {known}")
+    good, bad, bad_times, later = _counts(con, rows, known)
+    if not good and not later and bad and bad == bad_times:
         raise InputError(_no_time(con, source, path, rows))
     if bad and dead_letters is not None:
         _write_rejects(con, rows, path, dead_letters)
     con.execute(f"DROP TABLE {rows}")
-    return Loaded(source.name, good, bad)
+    return Loaded(source.name, good, bad, later)
 
 
-def _counts(con: duckdb.DuckDBPyConnection, rows: str) -> tuple[int, int, int]:
+def _counts(con: duckdb.DuckDBPyConnection, rows: str, known: str) -> tuple[int, int, int, int]:
     query = (
-        "SELECT COUNT(*) FILTER (WHERE reason IS NULL), COUNT(reason), "
-        f"COUNT(*) FILTER (WHERE reason = 'bad_time') FROM {rows}"
+        f"SELECT COUNT(*) FILTER (WHERE reason IS NULL AND {known}), COUNT(reason), "
+        "COUNT(*) FILTER (WHERE reason LIKE 'bad_time%'), "
+        f"COUNT(*) FILTER (WHERE reason IS NULL AND NOT ({known})) FROM {rows}"
     )
-    found = con.execute(query).fetchone() or (0, 0, 0)
-    return int(found[0]), int(found[1]), int(found[2])
+    found = con.execute(query).fetchone() or (0, 0, 0, 0)
+    return int(found[0]), int(found[1]), int(found[2]), int(found[3])
 
 
 def _scan(source: EventSource, path: Path) -> str:
@@ -73,13 +84,13 @@ def _scan(source: EventSource, path: Path) -> str:
         return _parquet(source, path)
     if suffix == ".csv":
         raw = f"SELECT *, CAST(to_json(r) AS VARCHAR) AS raw FROM read_csv({file}, all_varchar = true, header = true) r"
-        return _typed(source, raw, {name: _text_cell(name, dtype) for name, dtype in source.columns}, _text_time)
+        return _typed(source, raw, {name: _text_cell(name, dtype) for name, dtype in source.columns}, DUCKDB.ident)
     raw = (
         f"SELECT raw FROM read_csv({file}, columns = {{'raw': 'VARCHAR'}}, header = false, delim = '\\x01', "
         "quote = '', escape = '', max_line_size = 33554432) WHERE trim(raw) <> ''"
     )
     raw = f"SELECT raw, TRY_CAST(raw AS JSON) AS doc FROM ({raw})"
-    return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_time)
+    return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_text)
 
 
 def _json_cell(name: str, dtype: DType) -> Cell:
@@ -113,12 +124,8 @@ def _text_cell(name: str, dtype: DType) -> Cell:
     return typed, f"{column} IS NOT NULL AND ({typed}) IS NULL"
 
 
-def _json_time(source: EventSource) -> str:
-    return _time_us(source, f"json_extract_string(doc, {DUCKDB.text('$.' + json.dumps(source.event_time))})")
-
-
-def _text_time(source: EventSource) -> str:
-    return _time_us(source, DUCKDB.ident(source.event_time))
+def _json_text(field: str) -> str:
+    return f"json_extract_string(doc, {DUCKDB.text('$.' + json.dumps(field))})"
 
 
 def _time_us(source: EventSource, text: str) -> str:
@@ -135,36 +142,42 @@ def _time_us(source: EventSource, text: str) -> str:
 def _within(source: EventSource, us: str) -> str:
     if source.time_range is None:
         return us
-    first, last = source.time_range
-    low, high = parse_time(f"{first}-01-01T00:00:00Z"), parse_time(f"{int(last) + 1}-01-01T00:00:00Z")
-    return f"CASE WHEN ({us}) BETWEEN {low} AND {high - 1} THEN ({us}) END"
+    low, high = range_us(source.time_range)
+    return f"CASE WHEN ({us}) BETWEEN {low} AND {high} THEN ({us}) END"
 
 
-def _typed(source: EventSource, raw: str, cells: dict[str, Cell], time: object) -> str:
-    moment = time(source)  # type: ignore[operator]
+def _moments(source: EventSource, time_us: Callable[[str], str]) -> dict[str, str]:
+    """The view's time columns; an arrival has the resolution of the source's unit."""
+    moments = {name: time_us(field) for name, field in source.time_columns.items()}
+    if ARRIVAL_US in moments and UNIT_US[source.time_unit] > 1:
+        moments[ARRIVAL_US] = floor_to(f"({moments[ARRIVAL_US]})", str(UNIT_US[source.time_unit]))
+    return moments
+
+
+def _bad_times(source: EventSource, moments: dict[str, str]) -> str:
+    """The cases of a missing or unusable time; the detail is the field of an arrival."""
+    details = {name: "" if name != ARRIVAL_US else f":{field}" for name, field in source.time_columns.items()}
+    return " ".join(f"WHEN ({us}) IS NULL THEN {DUCKDB.text('bad_time' + details[n])}" for n, us in moments.items())
+
+
+def _named(moments: dict[str, str]) -> str:
+    return ", ".join(f"{us} AS {name}" for name, us in moments.items())
+
+
+def _typed(source: EventSource, raw: str, cells: dict[str, Cell], text_of: Callable[[str], str]) -> str:
+    moments = _moments(source, lambda field: _time_us(source, text_of(field)))
     values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
     bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + name)}" for name, (_, wrong) in cells.items())
-    broken = "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if time is _json_time else ""
-    reason = f"CASE {broken} WHEN ({moment}) IS NULL THEN 'bad_time' {bad} END"
-    return f"SELECT {values}, {moment} AS ts_us, {reason} AS reason, raw FROM ({raw}) s"
+    broken = "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if text_of is _json_text else ""
+    reason = f"CASE {broken} {_bad_times(source, moments)} {bad} END"
+    return f"SELECT {values}, {_named(moments)}, {reason} AS reason, raw FROM ({raw}) s"
 
 
 def _parquet(source: EventSource, path: Path) -> str:
     file = DUCKDB.text(str(path))
     described = duckdb.connect().execute(f"DESCRIBE SELECT * FROM read_parquet({file})").fetchall()
     types = {row[0]: row[1] for row in described}
-    kind = types.get(source.event_time)
-    if kind is None:
-        raise InputError(f"{path} has no time column {source.event_time!r}; it has {', '.join(types)}")
-    column = DUCKDB.ident(source.event_time)
-    if kind == "TIMESTAMP WITH TIME ZONE":
-        moment = _within(source, f"epoch_us({column})")
-    elif kind in ("BIGINT", "INTEGER", "UBIGINT", "UINTEGER"):
-        moment = _within(source, f"TRY_CAST({column}::HUGEINT * {UNIT_US[source.time_unit]} AS BIGINT)")
-    elif kind == "VARCHAR":
-        moment = _text_time(source)
-    else:
-        raise InputError(f"{path}: time column {source.event_time!r} is {kind}, without a zone; write UTC times")
+    moments = _moments(source, lambda field: _parquet_time(source, path, field, types))
     wanted: dict[DType, tuple[str, ...]] = {
         "int": ("INT",),
         "float": ("INT", "DOUBLE", "FLOAT", "DECIMAL"),
@@ -180,7 +193,7 @@ def _parquet(source: EventSource, path: Path) -> str:
     values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
     bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + n)}" for n, (_, wrong) in cells.items() if wrong)
     return (
-        f"SELECT {values}, {moment} AS ts_us, CASE WHEN ({moment}) IS NULL THEN 'bad_time' {bad} END AS reason, "
+        f"SELECT {values}, {_named(moments)}, CASE {_bad_times(source, moments)} {bad} END AS reason, "
         f"CAST(to_json(r) AS VARCHAR) AS raw FROM read_parquet({file}) r"
     )
 
@@ -197,16 +210,31 @@ def _fits(kind: str, dtype: DType, scalars: Mapping[DType, tuple[str, ...]]) -> 
     return not kind.endswith("]") and any(part in kind for part in scalars[dtype])
 
 
+def _parquet_time(source: EventSource, path: Path, field: str, types: dict[str, str]) -> str:
+    kind = types.get(field)
+    if kind is None:
+        raise InputError(f"{path} has no time column {field!r}; it has {', '.join(types)}")
+    column = DUCKDB.ident(field)
+    if kind == "TIMESTAMP WITH TIME ZONE":
+        return _within(source, f"epoch_us({column})")
+    if kind in ("BIGINT", "INTEGER", "UBIGINT", "UINTEGER"):
+        return _within(source, f"TRY_CAST({column}::HUGEINT * {UNIT_US[source.time_unit]} AS BIGINT)")
+    if kind == "VARCHAR":
+        return _time_us(source, column)
+    raise InputError(f"{path}: time column {field!r} is {kind}, without a zone; write UTC times")
+
+
 def _no_time(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, rows: str) -> str:
-    sample = con.execute(f"SELECT raw FROM {rows} LIMIT 1").fetchone()
-    found = json.loads(sample[0]).get(source.event_time) if sample else None
-    text = f"{path}: no row has a usable time in {source.event_time!r} (unit {source.time_unit}); found {found!r}"
+    raw, reason = con.execute(f"SELECT raw, reason FROM {rows} LIMIT 1").fetchone() or ("{}", "")
+    field = reason.partition(":")[2] or source.event_time
+    found = json.loads(raw).get(field)
+    text = f"{path}: no row has a usable time in {field!r} (unit {source.time_unit}); found {found!r}"
     try:
         value = int(str(found))
     except ValueError:
         return text + "; a time is ISO 8601 with a zone, or an integer"
-    fitting = [unit for unit, us in UNIT_US.items() if 315532800 <= value * us // 1_000_000 < 4102444800]
-    return text + (f"; in unit {fitting[0]!r} it would fit: set time_unit={fitting[0]!r}" if fitting else "")
+    unit = None if source.time_range is None else fitting_unit(value, source.time_range)
+    return text + (f"; in unit {unit!r} it would fit: set time_unit={unit!r}" if unit else "")
 
 
 def _write_rejects(con: duckdb.DuckDBPyConnection, rows: str, path: Path, out: Path) -> None:

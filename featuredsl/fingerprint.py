@@ -9,7 +9,7 @@ from typing import Any
 from featuredsl.aggregators import Aggregate, WidePartial
 from featuredsl.nodes import Call, Column, Node
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, JoinOf, UnionOf
 
 MEANING = 1
 
@@ -34,7 +34,11 @@ def canonical(plan: GroupPlan) -> dict[str, Any]:
 
 
 def _source(source: EventSource) -> dict[str, Any]:
-    return {
+    """What is left at its default is left out, so that a new option changes no version."""
+    if source.origin is not None:
+        return {"columns": dict(source.columns)} | _origin(source.origin)
+    options = {"arrival_time": source.arrival_time, "unique": list(source.unique), "within_us": source.within_us}
+    return {name: value for name, value in options.items() if value} | {
         "event_time": source.event_time,
         "columns": dict(source.columns),
         "sequence": source.sequence,
@@ -42,6 +46,17 @@ def _source(source: EventSource) -> dict[str, Any]:
         "time_range": source.time_range,
         "topic": source.topic,
         "table": source.table,
+    }
+
+
+def _origin(origin: UnionOf | JoinOf) -> dict[str, Any]:
+    if isinstance(origin, UnionOf):
+        return {"union": {part.name: _source(part) for part in origin.parts}}
+    return {
+        "base": {origin.base.name: _source(origin.base)},
+        "table": {origin.table.name: _source(origin.table.records)},
+        "key": list(origin.table.key),
+        "on": list(origin.on),
     }
 
 

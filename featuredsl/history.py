@@ -16,7 +16,9 @@ from featuredsl.events import Loaded, load_events
 from featuredsl.labels import Labels, Row, typed_cell
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
-from featuredsl.plan import GroupPlan
+from featuredsl.plan import GroupPlan, inputs_of
+from featuredsl.sources import EventSource
+from featuredsl.times import TimeRange
 from featuredsl.wide_history import add_wide
 
 Progress = Callable[[str], None]
@@ -33,37 +35,62 @@ class HistoryResult:
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequest:
-    """What to build: the groups, a file per source, the labels, where rejects go."""
+    """What to build: the groups, a file per source and table, the labels, where rejects go.
+
+    `as_of_us` uses only records that arrived by then. `as_known` False counts events from their event time, whenever
+    they arrived.
+    """
 
     groups: Mapping[str, GroupPlan]
     events: Mapping[str, Path]
     labels: Labels
     dead_letters: Path | None = None
     progress: Progress = field(default=lambda text: None)
+    as_of_us: int | None = None
+    as_known: bool = True
+
+    def inputs(self) -> dict[str, EventSource]:
+        """What has to be read, by name. Raises InputError for one without a file."""
+        inputs = inputs_of(self.groups.values())
+        missing = [name for name in inputs if name not in self.events]
+        if missing:
+            raise InputError(f"no file for source {missing[0]!r}: add --events {missing[0]}=FILE")
+        return inputs
 
 
 def build(request: HistoryRequest) -> HistoryResult:
     """Compute the training set. Raises InputError for missing files, columns or bad labels."""
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-    sources = {s.name: s for plan in request.groups.values() for s in plan.sources}
-    missing = [name for name in sources if name not in request.events]
-    if missing:
-        raise InputError(f"no file for source {missing[0]!r}: add --events {missing[0]}=FILE")
-    loaded = []
-    for name, source in sources.items():
-        request.progress(f"reading {name}")
-        loaded.append(load_events(con, source, request.events[name], request.dead_letters))
+    loaded = load_inputs(con, request)
     rows = [dict(row) for row in request.labels.rows]
     types: dict[str, DType] = {}
     for plan in request.groups.values():
         request.progress(f"computing {plan.name}")
         load_label_keys(con, plan, request.labels)
-        _add_stored(con, plan, rows)
-        add_wide(con, plan, rows)
+        _add_stored(con, plan, rows, request.as_known)
+        add_wide(con, plan, rows, request.as_known)
         add_on_demand(plan, rows, request.labels)
         types |= feature_types(plan)
     return HistoryResult(rows, types, loaded)
+
+
+def load_inputs(con: duckdb.DuckDBPyConnection, request: HistoryRequest) -> list[Loaded]:
+    """Create a table for every source and table of the groups."""
+    loaded = []
+    for name, source in request.inputs().items():
+        request.progress(f"reading {name}")
+        loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us))
+    return loaded
+
+
+def label_range(groups: Mapping[str, GroupPlan]) -> TimeRange:
+    """The years that the times of labels may be in: those of all sources together."""
+    ranges = [source.time_range for source in inputs_of(groups.values()).values()]
+    known = [found for found in ranges if found is not None]
+    if len(known) < len(ranges):
+        return None
+    return min((first for first, _ in known), key=int), max((last for _, last in known), key=int)
 
 
 def feature_types(plan: GroupPlan) -> dict[str, DType]:
@@ -88,8 +115,8 @@ def load_label_keys(con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: Lab
     con.executemany(f"INSERT INTO labels VALUES ({marks})", label_keys(plan, labels))
 
 
-def _add_stored(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row]) -> None:
-    found = con.execute(point_in_time(plan, DUCKDB))
+def _add_stored(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row], as_known: bool) -> None:
+    found = con.execute(point_in_time(plan, DUCKDB, as_known=as_known))
     names = [column[0] for column in found.description or ()][1:]
     for label_id, *values in found.fetchall():
         rows[label_id].update(zip(names, values, strict=True))

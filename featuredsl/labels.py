@@ -15,7 +15,7 @@ import duckdb
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import ELEMENTS, DType, of_value, spelled
 from featuredsl.errors import InputError
-from featuredsl.times import from_datetime, parse_time
+from featuredsl.times import TIME_RANGE, UNIT_US, TimeRange, fitting_unit, from_datetime, parse_time, range_us
 from featuredsl.values import Value, parse_array, refuse_constant, typed
 
 Row = dict[str, Any]
@@ -30,24 +30,40 @@ class Labels:
     times_us: Sequence[int]
 
 
-def read_labels(path: Path, unit: str) -> Labels:
-    """Read JSON Lines, CSV or Parquet. Raises InputError naming the row for a bad time or a bad line."""
+def read_labels(path: Path, unit: str, time_range: TimeRange = TIME_RANGE) -> Labels:
+    """Read JSON Lines, CSV or Parquet. Raises InputError naming the row for a bad time or a bad line.
+
+    An integer outside `time_range` in `unit` is a bad time.
+    """
     if not path.is_file():
         raise InputError(f"no label file {path}")
     rows = _read(path)
     if not rows:
         raise InputError(f"{path} holds no label")
-    return Labels(path, rows, [_time(row, path, i, unit) for i, row in enumerate(rows, 1)])
+    return Labels(path, rows, [_time(row, path, i, unit, time_range) for i, row in enumerate(rows, 1)])
 
 
-def _time(row: Row, path: Path, number: int, unit: str) -> int:
+def _time(row: Row, path: Path, number: int, unit: str, time_range: TimeRange) -> int:
     what = f"{path}, row {number}: ts"
     value = row.get("ts")
     if isinstance(value, datetime):
         return from_datetime(value, what)
     if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+        _check_range(value, unit, time_range, what)
         return parse_time(value, unit, what)
     raise InputError(f"{what} is {value!r}; a label needs `ts`: ISO 8601 with a zone, or an integer in {unit}")
+
+
+def _check_range(value: str | int, unit: str, time_range: TimeRange, what: str) -> None:
+    try:
+        number = int(value)
+    except ValueError:
+        return
+    if time_range is None or range_us(time_range)[0] <= number * UNIT_US[unit] <= range_us(time_range)[1]:
+        return
+    fitting = fitting_unit(number, time_range)
+    hint = f"; in unit {fitting!r} it would fit: use --label-unit {fitting}" if fitting else ""
+    raise InputError(f"{what} is {value}, outside {time_range[0]} to {time_range[1]} in unit {unit!r}{hint}")
 
 
 def _read(path: Path) -> list[Row]:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from featuredsl.aggregators import Aggregate
 from featuredsl.dtypes import DType
+from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Node
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.values import Constant
 from featuredsl.windows import TIERS, Tier, Window
 
@@ -47,6 +48,11 @@ class WindowFeature:
         """True when a part of its state is of variable width: computed in Python from rows, not by SQL."""
         return bool(self.aggregate.wide)
 
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The sources that it reads."""
+        return self.aggregate.sources
+
 
 @dataclass(frozen=True, slots=True)
 class LookupFeature:
@@ -70,6 +76,11 @@ class LookupFeature:
     def tier(self) -> Tier:
         """The freshness tier."""
         return TIERS[self.freshness]
+
+    @property
+    def source_names(self) -> tuple[str, ...]:
+        """The source that it reads."""
+        return (self.source,)
 
 
 StoredFeature = WindowFeature | LookupFeature
@@ -115,6 +126,16 @@ class GroupPlan:
         """The source of that name."""
         return next(source for source in self.sources if source.name == name)
 
+    @property
+    def streams(self) -> tuple[EventSource, ...]:
+        """The sources with a topic or file of their own that the group's sources are made of."""
+        return tuple(dict.fromkeys(stream for source in self.sources for stream in source.streams()))
+
+    @property
+    def tables(self) -> tuple[TableSource, ...]:
+        """The tables that are joined to the group's sources."""
+        return tuple(dict.fromkeys(table for source in self.sources for table in source.tables()))
+
     def windows(self, freshness: str) -> Iterator[WindowFeature]:
         """The windowed features of a tier."""
         return (f for f in self.features if isinstance(f, WindowFeature) and f.freshness == freshness)
@@ -137,3 +158,19 @@ class GroupPlan:
     def request_inputs(self) -> dict[str, DType]:
         """What the on-demand features need from the request."""
         return {name: dtype for feature in self.on_demand for name, dtype in feature.request}
+
+
+def inputs_of(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
+    """By name, what has to be read for the groups: event sources, and the records of tables.
+
+    Raises DefinitionError when two of them have one name.
+    """
+    found: dict[str, EventSource] = {}
+    for plan in plans:
+        for source in (*plan.streams, *(table.records for table in plan.tables)):
+            if found.setdefault(source.name, source) != source:
+                raise DefinitionError(
+                    f"group {plan.name!r} ({plan.location}): source {source.name!r} is also defined differently; "
+                    "one name is one source"
+                )
+    return found

@@ -77,7 +77,7 @@ def longest_reach_us(plan: GroupPlan) -> int:
 
 def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
     """What decides between equal event times: the sequence when there is one, then the row's columns."""
-    sequence = plan.source(feature.source).sequence
+    sequence = plan.source(feature.source).sequence_column
     first = (Column(sequence, "int"),) if sequence else ()
     return first + tuple(Column(name, dtype) for name, dtype in feature.columns)
 

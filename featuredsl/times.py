@@ -12,6 +12,10 @@ MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+TimeRange = tuple[str, str] | None
+"""The first and the last year of times that are believed; None believes all."""
+TIME_RANGE: TimeRange = ("1980", "2100")
+
 UNIT_US: dict[str, int] = {"s": SECOND, "ms": 1_000, "us": 1}
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
@@ -82,3 +86,15 @@ def format_time(us: int) -> str:
     """ISO 8601 in UTC with microseconds: `format_time(0) == "1970-01-01T00:00:00.000000Z"`."""
     moment = _EPOCH + timedelta(microseconds=us)
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def range_us(time_range: tuple[str, str]) -> tuple[int, int]:
+    """The first and the last microsecond of a range of years."""
+    low, high = (parse_time(f"{year:04}-01-01T00:00:00Z") for year in (int(time_range[0]), int(time_range[1]) + 1))
+    return low, high - 1
+
+
+def fitting_unit(value: int, time_range: tuple[str, str]) -> str | None:
+    """The unit in which an integer is a time of the range, or None."""
+    low, high = range_us(time_range)
+    return next((unit for unit, us in UNIT_US.items() if low <= value * us <= high), None)

@@ -5,15 +5,17 @@ Nothing is computed: methods build nodes. The operations on columns are those of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from featuredsl.aggregators import AGGREGATORS, Aggregator
+from featuredsl.combining import joined
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.summaries import Summaries
 from featuredsl.times import parse_duration
 from featuredsl.traced import TracedAggregate
@@ -36,6 +38,8 @@ class Stream:
 
     source: EventSource
     where: Node | None = None
+    joins: list[EventSource] = field(default_factory=list, compare=False, repr=False)
+    """The joined sources that the method has made so far; shared by its streams."""
 
     def __getattr__(self, name: str) -> Expr:
         if name.startswith("__"):
@@ -52,8 +56,24 @@ class Stream:
         """Only the events for which `condition` is true (null counts as false)."""
         if not isinstance(condition, Expr) or condition.node.dtype != "bool":
             raise DefinitionError("filter() takes a condition on columns, for example e.price > 0")
+        if condition.stream.source != self.source:
+            raise DefinitionError(
+                f"filter() of {self.source.name!r} takes its own columns, not those of {condition.stream.source.name!r}"
+            )
         where = condition.node if self.where is None else call("and", self.where, condition.node)
-        return Stream(self.source, where)
+        return Stream(self.source, where, self.joins)
+
+    def join(self, table: TableSource, *, on: str | Sequence[str] | None = None, prefix: str = "") -> Stream:
+        """The events with the columns of the table's row that was valid at the event's time; nulls where none was.
+
+        `on` names the columns that hold the table's key, when they are called otherwise. `prefix` is put before the
+        table's column names.
+        """
+        if not isinstance(table, TableSource):
+            raise DefinitionError("join() takes a TableSource, for example e.join(items).price")
+        source = joined(self.source, table, on, prefix)
+        self.joins.append(source)
+        return Stream(source, self.where, self.joins)
 
     def count(self) -> TracedAggregate:
         """How many events; 0 when there are none."""

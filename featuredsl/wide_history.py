@@ -22,13 +22,13 @@ Key = tuple[Any, ...]
 Asked = dict[Key, list[tuple[int, int]]]
 
 
-def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row]) -> None:
+def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row], as_known: bool = True) -> None:
     """Add `group__feature` of the wide features to the rows; the table `labels` says who is asked when."""
     program = wide_program(plan)
     if program is None:
         return
     names = [f"{plan.name}__{feature.name}" for feature in program.features]
-    for label_id, *values in wide_values(con, plan, program):
+    for label_id, *values in wide_values(con, plan, program, as_known=as_known):
         rows[label_id].update(zip(names, values, strict=True))
     for row in rows:
         for name in (f"{plan.name}__{feature.name}" for feature in plan.features):
@@ -36,11 +36,16 @@ def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row
 
 
 def wide_values(
-    con: duckdb.DuckDBPyConnection, plan: GroupPlan, program: WideProgram, labels: str = LABELS
+    con: duckdb.DuckDBPyConnection,
+    plan: GroupPlan,
+    program: WideProgram,
+    labels: str = LABELS,
+    *,
+    as_known: bool = True,
 ) -> Iterator[tuple[Any, ...]]:
     """(label_id, the value of each wide feature in order) of every row of the table `labels`, in no order."""
     asked = _asked(con, plan, labels)
-    rows = _stream(con, wide_rows(plan, program, DUCKDB, labels=labels))
+    rows = _stream(con, wide_rows(plan, program, DUCKDB, labels=labels, as_known=as_known))
     width = len(plan.entity)
     for key, events in groupby(rows, key=lambda row: row[:width]):
         yield from _of_entity(program, asked.pop(key), (event[width:] for event in events))

@@ -9,9 +9,10 @@ import click
 from rich.console import Console
 
 from featuredsl.errors import DependencyError, InputError
-from featuredsl.history import HistoryRequest, HistoryResult, build
+from featuredsl.history import HistoryRequest, HistoryResult, build, label_range
 from featuredsl.labels import read_labels, write_rows
 from featuredsl.loader import load_definitions
+from featuredsl.times import parse_time
 
 ENGINES = "featuredsl.history_engines"
 
@@ -29,10 +30,12 @@ def event_files(pairs: tuple[str, ...]) -> dict[str, Path]:
 
 @click.command()
 @click.argument("definitions", type=click.Path(path_type=Path), metavar="DEF.py")
-@click.option("--events", multiple=True, required=True, metavar="NAME=FILE", help="File of an event source.")
+@click.option("--events", multiple=True, required=True, metavar="NAME=FILE", help="File of an event source or a table.")
 @click.option("--labels", type=click.Path(path_type=Path), required=True, help="Label rows: keys and `ts`.")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Output, format by suffix.")
 @click.option("--engine", default="duckdb", show_default=True, type=click.Choice(["duckdb", "spark"]))
+@click.option("--as-of", metavar="TIME", help="Use only records that arrived by then (ISO 8601 with a zone).")
+@click.option("--as-known/--no-as-known", default=True, help="Count events only from their arrival on (the default).")
 @click.option("--dead-letter", type=click.Path(path_type=Path), help="Rejected rows; default OUT.rejected.jsonl.")
 @click.option("--label-unit", default="ms", show_default=True, type=click.Choice(["s", "ms", "us"]))
 def history(
@@ -41,6 +44,8 @@ def history(
     labels: Path,
     out: Path,
     engine: str,
+    as_of: str | None,
+    as_known: bool,
     dead_letter: Path | None,
     label_unit: str,
 ) -> None:
@@ -52,18 +57,22 @@ def history(
     rejects.unlink(missing_ok=True)
     console = Console(stderr=True)
     with console.status("reading labels") as status:
+        groups = load_definitions(definitions)
         request = HistoryRequest(
-            load_definitions(definitions),
+            groups,
             event_files(events),
-            read_labels(labels, label_unit),
+            read_labels(labels, label_unit, label_range(groups)),
             rejects,
             status.update,
+            None if as_of is None else parse_time(as_of, label_unit, "--as-of"),
+            as_known,
         )
         result = build(request) if engine == "duckdb" else _other_engine(engine, request)
         status.update("writing")
         write_rows(out, result.rows, result.types)
     for loaded in result.loaded:
         note = f", {loaded.rejected} rejected (see {rejects})" if loaded.rejected else ""
+        note += f", {loaded.later} arrived after {as_of}" if loaded.later else ""
         console.print(f"{loaded.source}: {loaded.rows} events{note}")
     console.print(f"{len(result.rows)} rows, {len(result.types)} features -> {out}")
 

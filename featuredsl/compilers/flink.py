@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from featuredsl.compilers.flink_sources import arrival_options, refuse_sources, sequence_of, streamed, union_view
 from featuredsl.compilers.scalar import FLINK, floor_div, render
 from featuredsl.errors import UnsupportedError
 from featuredsl.nodes import constants_of
@@ -46,16 +47,20 @@ class GroupTarget:
 def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str]:
     """The statements of a feature job: functions, source tables, sinks, then the INSERTs, in order."""
     sources: dict[str, EventSource] = {}
+    unions: dict[str, EventSource] = {}
     for target in targets:
         refuse_unstreamable(target.plan, "flink")
+        refuse_sources(target.plan)
         _refuse_empty_arrays(target.plan)
-        for source in target.plan.sources:
+        for source in target.plan.streams:
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
+        unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
     ddl = [*FUNCTIONS, *(_source_table(source, config) for source in sources.values())]
+    ddl += [union_view(source) for source in unions.values()]
     inserts: list[str] = []
     for source in sources.values():
-        keyed = [t.plan for t in targets if source in t.plan.sources]
+        keyed = [t.plan for t in targets if source in t.plan.streams]
         ddl.append(_dead_letter_table(source, config))
         inserts.append(_dead_letters(source, keyed, config))
     for target in targets:
@@ -95,6 +100,7 @@ def _table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]]
 
 def _source_table(source: EventSource, config: StreamConfig) -> str:
     columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
+    columns += [f"{FLINK.ident(source.arrival_time)} BIGINT"] if source.arrival_time else []
     columns += [
         "`_ts` BIGINT",
         "`_raw` STRING",
@@ -123,6 +129,7 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
             ("featuredsl-json.event-time", source.event_time),
             ("featuredsl-json.time-unit", source.time_unit),
             ("featuredsl-json.time-range", time_range),
+            *arrival_options(source),
         ),
     )
 
@@ -216,9 +223,9 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
 
 
 def _rank(target: GroupTarget, lookup: LookupFeature) -> str:
-    sequence = target.plan.source(lookup.source).sequence
-    names = ([sequence] if sequence else []) + [name for name, _ in lookup.columns]
-    rank = f"fdsl_rank({', '.join(['`_ts`', *(FLINK.ident(name) for name in names)])})"
+    sequence = sequence_of(target.plan.source(lookup.source))
+    columns = [FLINK.ident(name) for name, _ in lookup.columns]
+    rank = f"fdsl_rank({', '.join(['`_ts`', *([sequence] if sequence else []), *columns])})"
     if lookup.where is None:
         return f"MAX({rank})"
     return f"MAX(CASE WHEN {render(lookup.where, FLINK)} THEN {rank} END)"

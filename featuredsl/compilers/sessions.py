@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from featuredsl.aggregators import Partial
+from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
-from featuredsl.compilers.units import SessionUnit, has_key, key_columns, struct
+from featuredsl.compilers.units import SessionUnit, has_key, key_columns
 from featuredsl.plan import GroupPlan
 
 
 def closed_sessions(
-    name: str, unit: SessionUnit, partials: Sequence[Partial], plan: GroupPlan, dialect: Dialect
+    name: str, unit: SessionUnit, partials: Sequence[Partial], plan: GroupPlan, dialect: Dialect, relation: str
 ) -> list[str]:
-    """Common table expressions; the last, `name`, has the keys `k0` …, `closed` (when the session closed, in us) and
-    `r`, a struct that orders by it, with the partials of the session as `p0` …."""
+    """Common table expressions over `relation`, the events of the unit's source; the last, `name`, has the keys
+    `k0` …, `closed` (when the session closed, in us) and `r`, a struct that orders by it, with the partials of the
+    session as `p0` …."""
     keys = ", ".join(f"k{i}" for i in range(len(plan.entity)))
     by_key = ", ".join(key_columns(plan, dialect))
     where = "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
@@ -32,7 +34,7 @@ def closed_sessions(
     )
     fields = [("t", "closed"), *((f"p{j}", f"p{j}") for j in range(len(partials)))]
     starts = f"CASE WHEN {apart} < {unit.window.gap_us} THEN 0 ELSE 1 END AS s"
-    source = f"{dialect.ident(unit.source)} WHERE {has_key(plan, dialect)}{where}"
+    source = f"{relation} WHERE {has_key(plan, dialect)}{where}"
     return [
         f"{name}_starts AS (SELECT {', '.join(selected)}, {starts}\n  FROM {source})",
         # Equal times are peers of the default frame, so whichever of them started the session, all are in it.

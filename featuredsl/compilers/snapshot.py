@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from featuredsl.compilers.relations import Relations
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.sessions import closed_sessions
 from featuredsl.compilers.units import (
@@ -22,20 +23,23 @@ from featuredsl.compilers.units import (
     units_of,
     value_columns,
 )
-from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
+from featuredsl.sources import EventSource
+from featuredsl.tiers import Tier
 
 
 def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[StoredFeature]) -> str:
     """A SELECT of the entity columns and `group__feature`, as read at `at_us` (each tier at its own q).
 
-    Inputs are views: one per source, named after it, with its columns and `ts_us`. Wide features count for which
-    entities have a row, and have no column: `compilers.wide` feeds them.
+    Inputs are views as for `point_in_time`. Wide features count for which entities have a row, and have no column:
+    `compilers.wide` feeds them.
     """
     plain = [feature for feature in features if feature not in plan.wide]
     units = units_of(plan, plain)
     keys = ", ".join(key_columns(plan, dialect))
-    sources = dict.fromkeys(name for feature in features for name in _sources(feature))
-    events = [_events(plan, dialect, units, name, at_us) for name in sources]
+    relations = Relations(dialect)
+    sources = dict.fromkeys(name for feature in features for name in feature.source_names)
+    events = [_events(plan, relations, units, plan.source(name), at_us) for name in sources]
     events += [_closed(plan, dialect, units, i, at_us) for i in range(len(units.sessions))]
     rows = "\n  UNION ALL ".join(events)
     values = ",\n  ".join([keys, *value_columns(plan, plain, units, dialect)])
@@ -43,32 +47,33 @@ def snapshot(plan: GroupPlan, dialect: Dialect, at_us: int, features: Sequence[S
     sessions = "".join(
         f"{cte},\n"
         for i, (unit, partials) in enumerate(units.sessions.items())
-        for cte in closed_sessions(f"fdsl_session_{i}", unit, partials, plan, dialect)
+        for cte in closed_sessions(
+            f"fdsl_session_{i}", unit, partials, plan, dialect, relations.of(plan.source(unit.source))
+        )
     )
     return (
-        f"WITH {sessions}events AS (\n  {rows}),\n"
+        f"WITH {relations.prefix()}{sessions}events AS (\n  {rows}),\n"
         f"merged AS (SELECT {', '.join([keys, *_merged(dialect, units, at_us)])}\n"
         f"  FROM events WHERE {reach} GROUP BY {keys})\n"
         f"SELECT {values}\nFROM merged"
     )
 
 
-def _sources(feature: StoredFeature) -> tuple[str, ...]:
-    return feature.aggregate.sources if isinstance(feature, WindowFeature) else (feature.source,)
-
-
-def _events(plan: GroupPlan, dialect: Dialect, units: Units, source: str, at_us: int) -> str:
+def _events(plan: GroupPlan, relations: Relations, units: Units, source: EventSource, at_us: int) -> str:
+    dialect, timed = relations.dialect, source.arrival_time is not None
     columns = [*key_columns(plan, dialect), "ts_us"]
     for i, (unit, partials) in enumerate(units.windows.items()):
         inside = _inside(unit, at_us)
         for j, partial in enumerate(partials):
             value = null_of(partial.dtype, dialect)
-            if unit.source == source:
-                value = f"CASE WHEN {inside} THEN {render(partial.lift, dialect)} ELSE {value} END"
+            if unit.source == source.name:
+                lift = render(partial.lift, dialect)
+                value = f"CASE WHEN {inside}{_known(unit.tier, at_us, timed)} THEN {lift} ELSE {value} END"
             columns.append(f"{value} AS w{i}_p{j}")
     columns += [f"{_rank(dialect, u, source, at_us)} AS l{i}" for i, u in enumerate(units.lookups)]
     columns += [f"NULL AS s{i}" for i in range(len(units.sessions))]
-    return f"SELECT {', '.join(columns)}\n  FROM {dialect.ident(source)} WHERE {has_key(plan, dialect)}"
+    arrived = f" AND arrival_us <= {at_us}" if timed else ""
+    return f"SELECT {', '.join(columns)}\n  FROM {relations.of(source)} WHERE {has_key(plan, dialect)}{arrived}"
 
 
 def _inside(unit: WindowUnit, at_us: int) -> str:
@@ -91,11 +96,16 @@ def _closed(plan: GroupPlan, dialect: Dialect, units: Units, index: int, at_us: 
     return f"SELECT {', '.join(columns)}\n  FROM fdsl_session_{index} WHERE closed <= {asked}"
 
 
-def _rank(dialect: Dialect, unit: LookupUnit, source: str, at_us: int) -> str:
-    if unit.source != source:
+def _rank(dialect: Dialect, unit: LookupUnit, source: EventSource, at_us: int) -> str:
+    if unit.source != source.name:
         return "NULL"
-    where = "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
+    where = _known(unit.tier, at_us, source.arrival_time is not None)
+    where += "" if unit.where is None else f" AND ({render(unit.where, dialect)})"
     return f"CASE WHEN ts_us < {unit.tier.query_time(at_us)}{where} THEN {rank_struct(unit, dialect)} END"
+
+
+def _known(tier: Tier, at_us: int, timed: bool) -> str:
+    return f" AND arrival_us <= {tier.query_time(at_us) + tier.delay_us}" if timed else ""
 
 
 def _merged(dialect: Dialect, units: Units, at_us: int) -> list[str]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from featuredsl.aggregators import Aggregate, Partial
+from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
 from featuredsl.nodes import Column, Literal, Node, call
@@ -117,13 +118,6 @@ def has_key(plan: GroupPlan, dialect: Dialect) -> str:
 def null_of(dtype: DType, dialect: Dialect) -> str:
     """A typed null."""
     return f"CAST(NULL AS {dialect.type_name(dtype)})"
-
-
-def struct(fields: Sequence[tuple[str, str]], dialect: Dialect) -> str:
-    """A struct of named values; structs order field by field."""
-    if dialect.name == "spark":
-        return "named_struct(" + ", ".join(f"'{key}', {value}" for key, value in fields) + ")"
-    return "{" + ", ".join(f"'{key}': {value}" for key, value in fields) + "}"
 
 
 def rank_struct(unit: LookupUnit, dialect: Dialect) -> str:

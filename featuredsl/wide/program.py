@@ -1,7 +1,7 @@
 """The wide features of a group as a program over ordered rows: which columns it reads, and what it computes.
 
-A row is `(source number, event time in us, column 0, column 1, …)`. The rows of one entity come in ascending time;
-`compilers.wide` writes the query that gives them.
+A row is `(source number, event time in us, arrival in us or None, column 0, …)`. The rows of one entity come in
+ascending time; `compilers.wide` writes the query that gives them.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from featuredsl.wide.table import monoid_of
 from featuredsl.windows import TIERS, Window
 
 Row = Sequence[Any]
-ROW_HEAD = 2
-"""Source number and event time come before the columns."""
+ROW_HEAD = 3
+"""Source number, event time and arrival come before the columns."""
 _TRUE = Literal(True, "bool")
 
 
@@ -114,19 +114,20 @@ class EntitySweep:
         self._program = program
         self._count = len(times_us)
         self._slides = [Slide(unit.monoid(), unit.asked(times_us)) for unit in program.units]
-        self._takers: list[list[tuple[Slide[Any], int, Callable[[Row], Values]]]] = [[] for _ in program.sources]
+        self._takers: list[list[tuple[Slide[Any], int, Callable[[Row], Values], int]]] = [[] for _ in program.sources]
         for unit, slide in zip(program.units, self._slides, strict=True):
             source = program.sources.index(unit.partial.source)
             places = {node: ROW_HEAD + program.offset(source) + i for i, node in enumerate(program.columns[source])}
-            taker = (slide, places[unit.condition], _picker([places[node] for node in unit.columns]))
+            pick = _picker([places[node] for node in unit.columns])
+            taker = (slide, places[unit.condition], pick, TIERS[unit.freshness].delay_us)
             self._takers[source].append(taker)
 
     def push(self, row: Row) -> None:
         """Take the next row in time."""
-        time_us = row[1]
-        for slide, condition, pick in self._takers[row[0]]:
+        _, time_us, arrival_us = row[:ROW_HEAD]
+        for slide, condition, pick, delay_us in self._takers[row[0]]:
             if row[condition]:
-                slide.push(time_us, pick(row))
+                slide.push(time_us, pick(row), None if arrival_us is None else arrival_us - delay_us)
 
     def finish(self) -> list[dict[str, Any]]:
         """Feature name to value, for every time."""

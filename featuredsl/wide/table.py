@@ -137,7 +137,7 @@ def first_row(source: EventSource, column: str, where: Node | None) -> Aggregate
 
 def rank_of(source: EventSource) -> tuple[Column, ...]:
     """What decides first between equal event times."""
-    return (Column(source.sequence, "int"),) if source.sequence else ()
+    return (Column(source.sequence_column, "int"),) if source.sequence_column else ()
 
 
 def _aggregate(

@@ -27,7 +27,7 @@ def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -
     registry = Registry.load(settings.registry)
     plans = chosen(registry.groups, names)
     layouts = [registry.layout(plan.name) for plan in plans]
-    sources = {source.name: source for plan in plans for source in plan.sources}
+    sources = {source.name: source for plan in plans for source in plan.streams}
     topics = [settings.prefix + source.topic for source in sources.values()]
     ensure_topics(settings.require("kafka"), [*topics, *(f"{topic}.dlq" for topic in topics)])
     group_id = "-".join(["features", *(f"{layout.group}@{layout.version}" for layout in layouts)])

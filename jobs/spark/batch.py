@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from featuredsl.online.store import OnlineStore
-from featuredsl.plan import GroupPlan
+from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
@@ -43,8 +43,8 @@ class BatchJob:
 
     @property
     def sources(self) -> dict[str, EventSource]:
-        """Every source of the groups by name."""
-        return {source.name: source for plan in self.plans for source in plan.sources}
+        """Every source and table of the groups by name."""
+        return inputs_of(self.plans)
 
     @property
     def copies(self) -> Path:

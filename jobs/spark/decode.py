@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.sources import EventSource
-from featuredsl.times import UNIT_US
+from featuredsl.times import UNIT_US, floor
 from featuredsl.values import Value
 from schemas.records import PARSE_REASONS, RecordError, is_heartbeat, parse
 
@@ -35,6 +35,7 @@ class Decoded:
 
     values: tuple[Value, ...]
     ts_us: int | None = None
+    arrival_us: int | None = None
     heartbeat: bool = False
     reject: str | None = None
     detail: str | None = None
@@ -51,15 +52,14 @@ def decode(source: EventSource, payload: bytes | None) -> Decoded:
         if is_heartbeat(record):
             return Decoded(nothing, _event_time(source, record), heartbeat=True)
         cells: dict[str, Value] = {}
-        ts_us: int | None = None
+        times: dict[str, int] = {}
         for name, value in record.items():
-            if name == source.event_time and value is not None:
-                ts_us = _time(source, value)
+            if name in source.time_columns.values() and value is not None:
+                times[name] = _time(source, value, name)
             elif dtype := source.dtype(name):
                 cells[name] = _cell(value, dtype, name)
-        if ts_us is None:
-            raise _no_time(source)
-        return Decoded(tuple(cells.get(name) for name in source.column_names), ts_us)
+        ts_us, arrival_us = _times(source, times)
+        return Decoded(tuple(cells.get(name) for name in source.column_names), ts_us, arrival_us)
     except RecordError as error:
         return Decoded(nothing, reject=error.reason, detail=error.detail)
 
@@ -107,19 +107,27 @@ def _bad_type(value: object, dtype: str, name: str) -> RecordError:
     return RecordError("bad_type", f"field {name!r} is {found}; the column is {dtype}")
 
 
+def _times(source: EventSource, times: dict[str, int]) -> tuple[int, int | None]:
+    """The event time, and the arrival in the resolution of the unit."""
+    for name in source.time_columns.values():
+        if name not in times:
+            raise _no_time(name, "event" if name == source.event_time else "arrival")
+    arrival = None if source.arrival_time is None else floor(times[source.arrival_time], UNIT_US[source.time_unit])
+    return times[source.event_time], arrival
+
+
 def _event_time(source: EventSource, record: dict[str, object]) -> int:
     value = record.get(source.event_time)
     if value is None:
-        raise _no_time(source)
-    return _time(source, value)
+        raise _no_time(source.event_time, "event")
+    return _time(source, value, source.event_time)
 
 
-def _no_time(source: EventSource) -> RecordError:
-    return RecordError("missing_field", f"field {source.event_time!r} (event time) is missing or null")
+def _no_time(field: str, kind: str) -> RecordError:
+    return RecordError("missing_field", f"field {field!r} ({kind} time) is missing or null")
 
 
-def _time(source: EventSource, value: object) -> int:
-    name = source.event_time
+def _time(source: EventSource, value: object, name: str) -> int:
     micros = _iso_us(value, name) if isinstance(value, str) else _epoch_us(value, source.time_unit, name)
     low, high = _time_range(source.time_range)
     if not low <= micros <= high:

@@ -36,6 +36,7 @@ _POSITION = T.StructType(
         T.StructField("_offset", T.LongType()),
         T.StructField("_kafka_ts", T.LongType()),
         T.StructField("ts_us", T.LongType()),
+        T.StructField("arrival_us", T.LongType()),
     ]
 )
 _OUTCOME = T.StructType([T.StructField("_reject", T.StringType()), T.StructField("_heartbeat", T.BooleanType())])
@@ -184,18 +185,21 @@ def read_topic(spark: SparkSession, bootstrap: str, topic: str, ranges: Ranges) 
 def read_history(spark: SparkSession, history: History, source: EventSource) -> DataFrame:
     """All landed rows: the source's columns, `_partition`, `_offset`, `_kafka_ts`, `ts_us`, `arrival_us`.
 
-    `arrival_us` is null: the source declares no arrival time.
+    `arrival_us` is null where the source declares no arrival time. Rows that were landed before it declared one arrived
+    when Kafka took them.
     """
     schema = rows_schema(source)
     paths = history.paths()
     reader = spark.read.schema(schema).option("recursiveFileLookup", "true")
     frame = reader.parquet(*paths) if paths else spark.createDataFrame([], schema)
-    return frame.withColumn("arrival_us", F.lit(None).cast("bigint"))
+    if source.arrival_time is None:
+        return frame
+    return frame.withColumn("arrival_us", F.coalesce("arrival_us", F.col("_kafka_ts") * 1000))
 
 
 def rows_schema(source: EventSource) -> T.StructType:
     """The columns of a landed row. Raises InputError for a column whose name is taken."""
-    taken = {"arrival_us", "event_date", *(_POSITION.names), *(_OUTCOME.names)}
+    taken = {"event_date", *(_POSITION.names), *(_OUTCOME.names)}
     clash = sorted(taken & set(source.column_names))
     if clash:
         msg = f"source {source.name!r}: the column name {clash[0]!r} is reserved; rename it"
@@ -228,6 +232,7 @@ def decode_batch(source: EventSource, batch: pa.RecordBatch) -> pa.RecordBatch:
         "_offset": batch.column("offset"),
         "_kafka_ts": batch.column("kafka_ts"),
         "ts_us": pa.array([row.ts_us for row in decoded], pa.int64()),
+        "arrival_us": pa.array([row.arrival_us for row in decoded], pa.int64()),
         "_reject": pa.array([row.reject for row in decoded], pa.string()),
         "_heartbeat": pa.array([row.heartbeat for row in decoded], pa.bool_()),
     }

@@ -16,13 +16,18 @@ from jobs.spark.wide import with_wide
 
 
 def register(sources: Mapping[str, DataFrame]) -> None:
-    """Make sources visible to the queries as views of their names (columns and `ts_us`)."""
+    """Make sources visible to the queries as views of their names."""
     for name, frame in sources.items():
         frame.createOrReplaceTempView(SPARK.ident(name))
 
 
 def group_values(
-    spark: SparkSession, plan: GroupPlan, labels: DataFrame, features: Sequence[str] | None = None
+    spark: SparkSession,
+    plan: GroupPlan,
+    labels: DataFrame,
+    features: Sequence[str] | None = None,
+    *,
+    as_known: bool = True,
 ) -> DataFrame:
     """`label_id` and `group__feature` of the stored features, for every row of `labels`.
 
@@ -31,12 +36,12 @@ def group_values(
     """
     view = f"labels__{plan.name}"
     labels.createOrReplaceTempView(SPARK.ident(view))
-    values = spark.sql(point_in_time(plan, SPARK, labels=view, features=features))
+    values = spark.sql(point_in_time(plan, SPARK, labels=view, features=features, as_known=as_known))
     wide = [feature for feature in plan.wide if features is None or feature.name in features]
     if not wide:
         return values
     asked = labels.select("label_id", *(SPARK.ident(name) for name, _ in plan.entity), "ts_us")
-    found = with_wide(spark, plan, asked, wide)
+    found = with_wide(spark, plan, asked, wide, as_known=as_known)
     names = [f"{plan.name}__{f.name}" for f in plan.features if features is None or f.name in features]
     added = found.select("label_id", *(f"{plan.name}__{feature.name}" for feature in wide))
     return values.join(added, "label_id").select("label_id", *names)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
 from featuredsl.compilers.scalar import SPARK
-from featuredsl.compilers.wide import SOURCE, wide_rows
+from featuredsl.compilers.wide import KNOWN, SOURCE, wide_rows
 from featuredsl.plan import GroupPlan, WindowFeature
 from featuredsl.wide.program import WideProgram, wide_program
 from jobs.spark.arrow_types import ARROW_TYPES, SPARK_TYPES
@@ -22,6 +22,8 @@ def with_wide(
     asked: DataFrame,
     features: Sequence[WindowFeature],
     at_us: int | None = None,
+    *,
+    as_known: bool = True,
 ) -> DataFrame:
     """`asked` with one more column `group__feature` for each of the wide features.
 
@@ -33,7 +35,7 @@ def with_wide(
         return asked
     view = f"wide__{plan.name}"
     asked.createOrReplaceTempView(SPARK.ident(view))
-    events = spark.sql(wide_rows(plan, program, SPARK, labels=view, ordered=False))
+    events = spark.sql(wide_rows(plan, program, SPARK, labels=view, ordered=False, as_known=as_known))
     keys = [name for name, _ in plan.entity]
     added = [T.StructField(f"{plan.name}__{f.name}", SPARK_TYPES[f.dtype]) for f in program.features]
     schema = T.StructType([*asked.schema.fields, *added])
@@ -63,5 +65,5 @@ def entity_filler(group: str, program: WideProgram, at_us: int | None) -> Callab
 
 def _rows(events: pa.Table, program: WideProgram) -> Iterator[tuple[Any, ...]]:
     ordered = events.sort_by("ts_us")
-    names = [SOURCE, "ts_us", *(f"fdsl_c{i}" for i in range(len(program.types)))]
+    names = [SOURCE, "ts_us", KNOWN, *(f"fdsl_c{i}" for i in range(len(program.types)))]
     return zip(*(ordered.column(name).to_pylist() for name in names), strict=True)

@@ -115,3 +115,13 @@ def test_heartbeat_has_a_time_and_no_values() -> None:
 def test_first_problem_in_the_record_counts() -> None:
     assert decode(SOURCE, b'{"q": "x", "ts": "never"}').reject == "bad_type"
     assert decode(SOURCE, b'{"ts": "never", "q": "x"}').reject == "bad_time"
+
+
+def test_arrival_has_the_resolution_of_the_unit_and_must_be_there() -> None:
+    source = EventSource("e", event_time="ts", schema={"x": int}, arrival_time="at")
+    given = decode(source, json.dumps({"ts": TS, "at": "2023-11-14T22:13:20.123999Z", "x": 1}).encode())
+    assert (given.ts_us, given.arrival_us, given.values) == (TS * 1000, TS * 1000 + 123_000, (1,))
+    missing = decode(source, json.dumps({"ts": TS, "at": None}).encode())
+    assert (missing.reject, missing.detail) == ("missing_field", "field 'at' (arrival time) is missing or null")
+    assert decode(source, json.dumps({"ts": TS, "at": TS // 1000}).encode()).reject == "bad_time"
+    assert decode(source, json.dumps({"ts": TS, "heartbeat": True}).encode()).heartbeat

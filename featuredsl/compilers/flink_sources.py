@@ -1,0 +1,81 @@
+"""Sources in Flink SQL: which kinds a streaming job can read, and unions of them.
+
+An online job sees a record when it arrives, so an arrival time changes nothing but the order of equal event times.
+"""
+
+from __future__ import annotations
+
+from featuredsl.compilers.scalar import FLINK
+from featuredsl.errors import UnsupportedError
+from featuredsl.plan import GroupPlan, StoredFeature
+from featuredsl.source_checks import ARRIVAL_US
+from featuredsl.sources import EventSource, JoinOf, UnionOf
+from featuredsl.tiles import BATCH_TIERS, stream_lookups, stream_windows
+from featuredsl.times import UNIT_US
+
+
+def streamed(plan: GroupPlan) -> list[EventSource]:
+    """The sources that the group's streamed features read."""
+    names = dict.fromkeys(name for feature in _stream_features(plan) for name in feature.source_names)
+    return [plan.source(name) for name in names]
+
+
+def refuse_sources(plan: GroupPlan) -> None:
+    """Raises UnsupportedError for a streamed feature over a table, or over a source whose duplicates are dropped."""
+    for feature in _stream_features(plan):
+        for name in feature.source_names:
+            problem = _problem(plan.source(name))
+            if problem:
+                raise UnsupportedError(
+                    f"flink: {plan.name}.{feature.name} ({feature.location}): {problem}; use freshness "
+                    f"{' or '.join(BATCH_TIERS)}"
+                )
+
+
+def union_view(source: EventSource) -> str:
+    """The view of a union: the common columns and what the job's queries read of every row."""
+    parts = source.origin.parts if isinstance(source.origin, UnionOf) else ()
+    columns = [FLINK.ident(name) for name in source.column_names]
+    selects = []
+    for part in parts:
+        arrival = [f"{_arrival(part)} AS {FLINK.ident(ARRIVAL_US)}"] if source.arrival_time else []
+        listed = ", ".join([*columns, *arrival, "`_ts`", "`_reject`", "`_heartbeat`"])
+        selects.append(f"SELECT {listed} FROM {FLINK.ident(part.name)}")
+    return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(selects)
+
+
+def sequence_of(source: EventSource) -> str | None:
+    """What breaks ties of equal event times, as SQL over the source's table or view."""
+    if source.sequence is not None:
+        return FLINK.ident(source.sequence)
+    return None if source.arrival_time is None else _arrival(source)
+
+
+def arrival_options(source: EventSource) -> list[tuple[str, str]]:
+    """Options of the format: the arrival is a time in the unit of the source, and a record needs one."""
+    if source.arrival_time is None:
+        return []
+    return [("featuredsl-json.time-columns", source.arrival_time), ("featuredsl-json.required", source.arrival_time)]
+
+
+def _arrival(source: EventSource) -> str:
+    """The arrival in microseconds; without one an event arrives at its event time."""
+    if source.origin is not None:
+        return FLINK.ident(ARRIVAL_US)
+    if source.arrival_time is None:
+        return "`_ts`"
+    unit = UNIT_US[source.time_unit]
+    column = FLINK.ident(source.arrival_time)
+    return column if unit == 1 else f"({column} * {unit})"
+
+
+def _problem(source: EventSource) -> str:
+    if isinstance(source.origin, JoinOf):
+        return f"table {source.origin.table.name!r} cannot be joined as of the event time in a stream"
+    if isinstance(source.origin, UnionOf):
+        return next((found for part in source.origin.parts if (found := _problem(part))), "")
+    return f"source {source.name!r} is unique by {', '.join(source.unique)}" if source.unique else ""
+
+
+def _stream_features(plan: GroupPlan) -> list[StoredFeature]:
+    return [*stream_windows(plan), *stream_lookups(plan)]

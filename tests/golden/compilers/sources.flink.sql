@@ -1,0 +1,366 @@
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction';
+
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction';
+
+CREATE TABLE `timed` (
+  `u` STRING,
+  `x` BIGINT,
+  `at` BIGINT,
+  `_ts` BIGINT,
+  `_raw` STRING,
+  `_heartbeat` BOOLEAN,
+  `_reject` STRING,
+  `_detail` STRING,
+  `_payload` STRING,
+  `_sha256` STRING,
+  `_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.timed',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'properties.group.id' = 'group',
+  'properties.auto.offset.reset' = 'earliest',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'group-offsets',
+  'format' = 'featuredsl-json',
+  'featuredsl-json.event-time' = 'ts',
+  'featuredsl-json.time-unit' = 'us',
+  'featuredsl-json.time-range' = '1980/2100',
+  'featuredsl-json.time-columns' = 'at',
+  'featuredsl-json.required' = 'at'
+);
+
+CREATE TABLE `web` (
+  `u` STRING,
+  `page` STRING,
+  `x` BIGINT,
+  `_ts` BIGINT,
+  `_raw` STRING,
+  `_heartbeat` BOOLEAN,
+  `_reject` STRING,
+  `_detail` STRING,
+  `_payload` STRING,
+  `_sha256` STRING,
+  `_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.web',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'properties.group.id' = 'group',
+  'properties.auto.offset.reset' = 'earliest',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'group-offsets',
+  'format' = 'featuredsl-json',
+  'featuredsl-json.event-time' = 't',
+  'featuredsl-json.time-unit' = 'us',
+  'featuredsl-json.time-range' = '1980/2100'
+);
+
+CREATE TABLE `app` (
+  `x` BIGINT,
+  `u` STRING,
+  `screen` BIGINT,
+  `at` BIGINT,
+  `_ts` BIGINT,
+  `_raw` STRING,
+  `_heartbeat` BOOLEAN,
+  `_reject` STRING,
+  `_detail` STRING,
+  `_payload` STRING,
+  `_sha256` STRING,
+  `_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.app',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'properties.group.id' = 'group',
+  'properties.auto.offset.reset' = 'earliest',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'group-offsets',
+  'format' = 'featuredsl-json',
+  'featuredsl-json.event-time' = 'ts',
+  'featuredsl-json.time-unit' = 'us',
+  'featuredsl-json.time-range' = '1980/2100',
+  'featuredsl-json.time-columns' = 'at',
+  'featuredsl-json.required' = 'at'
+);
+
+CREATE TABLE `numbered` (
+  `u` STRING,
+  `x` BIGINT,
+  `n` BIGINT,
+  `at` BIGINT,
+  `_ts` BIGINT,
+  `_raw` STRING,
+  `_heartbeat` BOOLEAN,
+  `_reject` STRING,
+  `_detail` STRING,
+  `_payload` STRING,
+  `_sha256` STRING,
+  `_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.numbered',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'properties.group.id' = 'group',
+  'properties.auto.offset.reset' = 'earliest',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'group-offsets',
+  'format' = 'featuredsl-json',
+  'featuredsl-json.event-time' = 'ts',
+  'featuredsl-json.time-unit' = 'us',
+  'featuredsl-json.time-range' = '1980/2100',
+  'featuredsl-json.time-columns' = 'at',
+  'featuredsl-json.required' = 'at'
+);
+
+CREATE TEMPORARY VIEW `anywhere` AS
+SELECT `u`, `x`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `web`
+UNION ALL SELECT `u`, `x`, `at` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `app`;
+
+CREATE TABLE `timed__dlq` (
+  `topic` STRING,
+  `partition` INT,
+  `offset` BIGINT,
+  `ts` BIGINT,
+  `reason` STRING,
+  `detail` STRING,
+  `payload` STRING,
+  `sha256` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.timed.dlq',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'format' = 'json'
+);
+
+CREATE TABLE `web__dlq` (
+  `topic` STRING,
+  `partition` INT,
+  `offset` BIGINT,
+  `ts` BIGINT,
+  `reason` STRING,
+  `detail` STRING,
+  `payload` STRING,
+  `sha256` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.web.dlq',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'format' = 'json'
+);
+
+CREATE TABLE `app__dlq` (
+  `topic` STRING,
+  `partition` INT,
+  `offset` BIGINT,
+  `ts` BIGINT,
+  `reason` STRING,
+  `detail` STRING,
+  `payload` STRING,
+  `sha256` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.app.dlq',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'format' = 'json'
+);
+
+CREATE TABLE `numbered__dlq` (
+  `topic` STRING,
+  `partition` INT,
+  `offset` BIGINT,
+  `ts` BIGINT,
+  `reason` STRING,
+  `detail` STRING,
+  `payload` STRING,
+  `sha256` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.numbered.dlq',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'format' = 'json'
+);
+
+CREATE TABLE `arrived__timed__5m` (
+  `k` STRING,
+  `tile` BIGINT,
+  `n` BIGINT,
+  `hwm` BIGINT,
+  `c0` BIGINT,
+  `c1` BIGINT,
+  PRIMARY KEY (`k`, `tile`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'ring',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'arrived@v1:',
+  'header' = '011f703ab51a2101',
+  'offset' = '8',
+  'slots' = '14',
+  'slot-size' = '48',
+  'total-size' = '920',
+  'hop' = '300000000',
+  'expire-after' = '315450000000000'
+);
+
+CREATE TABLE `arrived__timed__30m` (
+  `k` STRING,
+  `tile` BIGINT,
+  `n` BIGINT,
+  `hwm` BIGINT,
+  `c0` BIGINT,
+  PRIMARY KEY (`k`, `tile`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'ring',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'arrived@v1:',
+  'header' = '011f703ab51a2101',
+  'offset' = '680',
+  'slots' = '6',
+  'slot-size' = '40',
+  'total-size' = '920',
+  'hop' = '1800000000',
+  'expire-after' = '315450000000000'
+);
+
+CREATE TABLE `arrived__timed__latest` (
+  `k` STRING,
+  `ts` BIGINT,
+  `f0` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'arrived@v1:',
+  'fields' = 'l:last',
+  'expire-after' = '315450000000000'
+);
+
+CREATE TABLE `everywhere__anywhere__5m` (
+  `k` STRING,
+  `tile` BIGINT,
+  `n` BIGINT,
+  `hwm` BIGINT,
+  `c0` BIGINT,
+  PRIMARY KEY (`k`, `tile`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'ring',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'everywhere@v1:',
+  'header' = '019c3b5a42143e05',
+  'offset' = '8',
+  'slots' = '14',
+  'slot-size' = '40',
+  'total-size' = '568',
+  'hop' = '300000000',
+  'expire-after' = '315363900000000'
+);
+
+CREATE TABLE `everywhere__anywhere__latest` (
+  `k` STRING,
+  `ts` BIGINT,
+  `f0` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'everywhere@v1:',
+  'fields' = 'l:last',
+  'expire-after' = '315363900000000'
+);
+
+CREATE TABLE `numbers__numbered__latest` (
+  `k` STRING,
+  `ts` BIGINT,
+  `f0` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'numbers@v1:',
+  'fields' = 'l:last',
+  'expire-after' = '315360000000000'
+);
+
+INSERT INTO `timed__dlq`
+SELECT 'p.timed', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
+  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
+FROM `timed`
+WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+
+INSERT INTO `web__dlq`
+SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
+  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
+FROM `web`
+WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+
+INSERT INTO `app__dlq`
+SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
+  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
+FROM `app`
+WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+
+INSERT INTO `numbered__dlq`
+SELECT 'p.numbered', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
+  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
+FROM `numbered`
+WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+
+INSERT INTO `arrived__timed__5m`
+SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
+  COUNT(*) AS `n`,
+  MAX(`_ts`) AS `hwm`,
+  SUM(CAST(1 AS BIGINT)) AS `c0`,
+  MAX(`x`) AS `c1`
+FROM `timed`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
+
+INSERT INTO `arrived__timed__30m`
+SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 1800000000) + 1800000000) % 1800000000)) / 1800000000) AS `tile`,
+  COUNT(*) AS `n`,
+  MAX(`_ts`) AS `hwm`,
+  SUM(CAST(1 AS BIGINT)) AS `c0`
+FROM `timed`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 1800000000) + 1800000000) % 1800000000)) / 1800000000);
+
+INSERT INTO `arrived__timed__latest`
+SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
+  MAX(fdsl_rank(`_ts`, `at`, `u`, `x`)) AS `f0`
+FROM `timed`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`);
+
+INSERT INTO `everywhere__anywhere__5m`
+SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
+  COUNT(*) AS `n`,
+  MAX(`_ts`) AS `hwm`,
+  SUM(CAST(1 AS BIGINT)) AS `c0`
+FROM `anywhere`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
+
+INSERT INTO `everywhere__anywhere__latest`
+SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
+  MAX(fdsl_rank(`_ts`, `arrival_us`, `u`, `x`)) AS `f0`
+FROM `anywhere`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`);
+
+INSERT INTO `numbers__numbered__latest`
+SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
+  MAX(fdsl_rank(`_ts`, `n`, `u`, `x`, `n`)) AS `f0`
+FROM `numbered`
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+GROUP BY fdsl_key(`u`);
