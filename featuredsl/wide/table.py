@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from featuredsl.aggregators import Aggregate, WidePartial
 from featuredsl.dtypes import ELEMENTS, SCALARS, DType
-from featuredsl.errors import DefinitionError, UnsupportedError
+from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, approximate_of, call
 from featuredsl.sources import EventSource
 
@@ -144,9 +144,6 @@ def _aggregate(
     row: WideKind, source: EventSource, columns: tuple[Node, ...], where: Node | None, params: dict[str, Any]
 ) -> Aggregate:
     row.make(**params)
-    for option in ("arrival_time", "unique", "origin"):
-        if getattr(source, option, None):
-            raise UnsupportedError(f"{row.name}() of source {source.name!r}, which has {option}: not in this release")
     dtype = row.dtype(columns[0].dtype)
     part = WidePartial(source.name, row.name, tuple(params.items()), columns, where, dtype, row.nothing)
     return Aggregate((), Column("v0", dtype), (part,))

@@ -9,15 +9,19 @@ from typing import Any
 import duckdb
 import pytest
 
-from featuredsl import EventSource, TableSource, feature, feature_group, union, window
+from featuredsl import EventSource, TableSource, feature, feature_group, lifetime, tumbling, union, window
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.plan import GroupPlan, inputs_of
+from featuredsl.wide.program import wide_program
+from featuredsl.wide_history import wide_values
 from tests.support import source_oracle as oracle
 from tests.support.source_oracle import Record, Stream
 
 SECOND, MINUTE, HOUR = 1_000_000, 60_000_000, 3_600_000_000
+TUMBLING = 40 * MINUTE
+WHOLE = ("realtime", TUMBLING, TUMBLING)
 T0 = 1_767_225_600 * SECOND
 SCHEMA = {"u": str, "x": int, "c": str}
 TYPES = {"int": "BIGINT", "float": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN"}
@@ -59,6 +63,8 @@ def group(source: EventSource) -> GroupPlan:
     for name, (tier, size, hop, offset) in WINDOWS.items():
         body = (lambda e: e.x.max()) if name == "back" else (lambda e: e.x.sum())
         members[name] = declare(name, body, int, freshness=tier, window=window(size, hop=hop, offset=offset or None))
+    members["whole"] = declare("whole", lambda e: e.x.sum(), int, freshness="realtime", window=tumbling("40m"))
+    members["ever"] = declare("ever", lambda e: e.count(), int, freshness="1h", window=lifetime)
     members["last"] = declare("last", lambda e: e.latest().c, str, freshness="realtime")
     members["young"] = declare("young", lambda e: e.filter(e.x > 3).x.latest(), int, freshness="1h", ttl="2h")
     plan: GroupPlan = feature_group(name="g", entity="u")(type("G", (), members)).plan
@@ -73,6 +79,10 @@ def expected(stream: Stream, events: Sequence[Record], key: str, t: int, as_know
         seen = oracle.known(stream, mine, t, tier, as_known)
         values = [r["x"] for r in oracle.window(seen, t, tier, size, hop, offset) if r["x"] is not None]
         found[name] = None if not values else max(values) if name == "back" else sum(values)
+    whole = oracle.window(oracle.known(stream, mine, t, "realtime", as_known), t // TUMBLING * TUMBLING, *WHOLE)
+    values = [r["x"] for r in whole if r["x"] is not None]
+    found["whole"] = sum(values) if values else None
+    found["ever"] = len(oracle.known(stream, mine, t, "1h", as_known))
     last = oracle.latest(stream, oracle.known(stream, mine, t, "realtime", as_known), t, "realtime", None)
     found["last"] = None if last is None else last["c"]
     filtered = Stream(("x",), stream.sequence, stream.arrival)
@@ -140,6 +150,45 @@ def test_source(source: EventSource, lag: int) -> None:
     for key, values in by_key.items():
         assert values == expected(stream, events, key, at, True)
     assert by_key
+
+
+@pytest.mark.parametrize("source", [timed, both, mixed], ids=lambda source: source.name)
+def test_wide(source: EventSource) -> None:
+    """The sweep waits for what arrives late, and reads unions and repeats like SQL does."""
+    rng = random.Random(f"wide {source.name}")
+
+    @feature_group(name="g", entity="u")
+    class Wide:
+        @feature(freshness="realtime", window=window("1h", hop="5m"))
+        def earliest(e: source) -> int:
+            return e.filter(e.x > 1).x.first()
+
+        @feature(freshness="1h", window=window("3h", hop="1h"))
+        def newest(e: source) -> list[str]:
+            return e.c.last_k(3)
+
+    plan: GroupPlan = Wide.plan  # type: ignore[attr-defined]
+    rows = {name: records(rng, 200, 2 * HOUR) for name in inputs_of([plan])}
+    stream = Stream(("x",), "n" if source is both else None, arrival=True)
+    events = []
+    for name, found in rows.items():
+        kept = STREAMS[name].events(found)
+        events += [r if STREAMS[name].arrival else r | {"arrival": r["ts"]} for r in kept]
+    labels = asked(rng, 150)
+    con = connect(plan, rows)
+    answers(con, plan, labels)
+    program = wide_program(plan)
+    assert program is not None
+    values = {row[0]: row[1:] for row in wide_values(con, plan, program)}
+    for number, (key, t) in enumerate(labels):
+        mine = [r for r in events if r["u"] == key]
+        hour = oracle.window(oracle.known(stream, mine, t, "realtime"), t, "realtime", HOUR, 5 * MINUTE)
+        big = [r for r in hour if r["x"] is not None and r["x"] > 1]
+        first = min(big, key=lambda r: (r["ts"], stream.rank(r)), default=None)
+        three = oracle.window(oracle.known(stream, mine, t, "1h"), t, "1h", 3 * HOUR, HOUR)
+        by_c = Stream(("c",), stream.sequence, arrival=True)
+        newest = sorted((r for r in three if r["c"]), key=lambda r: (r["ts"], by_c.rank(r)), reverse=True)[:3]
+        assert values[number] == (None if first is None else first["x"], [r["c"] for r in newest] or None)
 
 
 def test_union() -> None:

@@ -28,7 +28,7 @@ def events_of(program: WideProgram) -> pa.Table:
     for seconds, columns in reversed(LISTS.events["events"]):
         values = [evaluate(node, columns) for nodes in program.columns for node in nodes]
         names = {f"fdsl_c{i}": value for i, value in enumerate(values)}
-        rows.append({"u": "a", "fdsl_source": 0, "ts_us": us(seconds)} | names)
+        rows.append({"u": "a", "fdsl_source": 0, "ts_us": us(seconds), "fdsl_arrival": None} | names)
     return pa.Table.from_pylist(rows)
 
 
