@@ -14,7 +14,7 @@ import duckdb
 from featuredsl import event_arrays
 from featuredsl.compilers.scalar import DUCKDB, floor_to
 from featuredsl.dtypes import ELEMENTS, DType, spelled
-from featuredsl.errors import InputError
+from featuredsl.errors import InputError, unknown
 from featuredsl.event_arrays import Cell
 from featuredsl.source_checks import ARRIVAL_US
 from featuredsl.sources import EventSource
@@ -23,6 +23,7 @@ from featuredsl.times import UNIT_US, fitting_unit, range_us
 SUFFIXES = (".jsonl", ".ndjson", ".json", ".csv", ".parquet")
 _INT_TYPES = "('BIGINT', 'UBIGINT')"
 _NUMBER_TYPES = "('BIGINT', 'UBIGINT', 'DOUBLE')"
+BAD_TIME = "bad_time:"
 _ZONED = r"[0-9](Z|z|[+-][0-9]{2}(:?[0-9]{2})?)$"
 
 
@@ -58,7 +59,7 @@ def load_events(
     if not good and not later and bad and bad == bad_times:
         raise InputError(_no_time(con, source, path, rows))
     if bad and dead_letters is not None:
-        _write_rejects(con, rows, path, dead_letters)
+        _write_rejects(con, source, rows, path, dead_letters)
     con.execute(f"DROP TABLE {rows}")
     return Loaded(source.name, good, bad, later)
 
@@ -66,7 +67,7 @@ def load_events(
 def _counts(con: duckdb.DuckDBPyConnection, rows: str, known: str) -> tuple[int, int, int, int]:
     query = (
         f"SELECT COUNT(*) FILTER (WHERE reason IS NULL AND {known}), COUNT(reason), "
-        "COUNT(*) FILTER (WHERE reason LIKE 'bad_time%'), "
+        f"COUNT(*) FILTER (WHERE starts_with(reason, '{BAD_TIME}')), "
         f"COUNT(*) FILTER (WHERE reason IS NULL AND NOT ({known})) FROM {rows}"
     )
     found = con.execute(query).fetchone() or (0, 0, 0, 0)
@@ -83,6 +84,7 @@ def _scan(source: EventSource, path: Path) -> str:
     if suffix == ".parquet":
         return _parquet(source, path)
     if suffix == ".csv":
+        _check_header(source, path, file)
         raw = f"SELECT *, CAST(to_json(r) AS VARCHAR) AS raw FROM read_csv({file}, all_varchar = true, header = true) r"
         return _typed(source, raw, {name: _text_cell(name, dtype) for name, dtype in source.columns}, DUCKDB.ident)
     raw = (
@@ -91,6 +93,14 @@ def _scan(source: EventSource, path: Path) -> str:
     )
     raw = f"SELECT raw, TRY_CAST(raw AS JSON) AS doc FROM ({raw})"
     return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_text)
+
+
+def _check_header(source: EventSource, path: Path, file: str) -> None:
+    described = duckdb.connect().execute(f"DESCRIBE SELECT * FROM read_csv({file}, all_varchar = true, header = true)")
+    names = [row[0] for row in described.fetchall()]
+    for name in (*source.time_columns.values(), *source.column_names):
+        if name not in names:
+            raise InputError(f"{path}: {unknown('column', name, path.name, tuple(names))}")
 
 
 def _json_cell(name: str, dtype: DType) -> Cell:
@@ -155,9 +165,9 @@ def _moments(source: EventSource, time_us: Callable[[str], str]) -> dict[str, st
 
 
 def _bad_times(source: EventSource, moments: dict[str, str]) -> str:
-    """The cases of a missing or unusable time; the detail is the field of an arrival."""
-    details = {name: "" if name != ARRIVAL_US else f":{field}" for name, field in source.time_columns.items()}
-    return " ".join(f"WHEN ({us}) IS NULL THEN {DUCKDB.text('bad_time' + details[n])}" for n, us in moments.items())
+    """The cases of a missing or unusable time, each with the name of its field."""
+    fields = source.time_columns
+    return " ".join(f"WHEN ({us}) IS NULL THEN {DUCKDB.text(BAD_TIME + fields[n])}" for n, us in moments.items())
 
 
 def _named(moments: dict[str, str]) -> str:
@@ -225,23 +235,41 @@ def _parquet_time(source: EventSource, path: Path, field: str, types: dict[str, 
 
 
 def _no_time(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, rows: str) -> str:
-    raw, reason = con.execute(f"SELECT raw, reason FROM {rows} LIMIT 1").fetchone() or ("{}", "")
-    field = reason.partition(":")[2] or source.event_time
-    found = json.loads(raw).get(field)
-    text = f"{path}: no row has a usable time in {field!r} (unit {source.time_unit}); found {found!r}"
+    raw, reason = con.execute(f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL LIMIT 1").fetchone() or (
+        "{}",
+        "",
+    )
+    field = reason.removeprefix(BAD_TIME)
+    unit = _fitting(source, raw, field)
+    text = (
+        f"{path}: no row has a usable time in {field!r} (unit {source.time_unit}); {_time_problem(source, raw, field)}"
+    )
+    return text + (f": set time_unit={unit!r}" if unit else "")
+
+
+def _time_problem(source: EventSource, raw: str, field: str) -> str:
+    """What a record has for a time that cannot be used, and the unit in which it could."""
+    found, unit = json.loads(raw).get(field), _fitting(source, raw, field)
+    if unit:
+        return f"found {found!r}; in unit {unit!r} it would fit"
+    return f"found {found!r}; a time is ISO 8601 with a zone, or an integer in {source.time_unit}"
+
+
+def _fitting(source: EventSource, raw: str, field: str) -> str | None:
     try:
-        value = int(str(found))
+        value = int(str(json.loads(raw).get(field)))
     except ValueError:
-        return text + "; a time is ISO 8601 with a zone, or an integer"
-    unit = None if source.time_range is None else fitting_unit(value, source.time_range)
-    return text + (f"; in unit {unit!r} it would fit: set time_unit={unit!r}" if unit else "")
+        return None
+    return None if source.time_range is None else fitting_unit(value, source.time_range)
 
 
-def _write_rejects(con: duckdb.DuckDBPyConnection, rows: str, path: Path, out: Path) -> None:
+def _write_rejects(con: duckdb.DuckDBPyConnection, source: EventSource, rows: str, path: Path, out: Path) -> None:
     found = con.execute(f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL").fetchall()
     with out.open("a", encoding="utf-8") as file:
         for raw, reason in found:
             code, _, detail = reason.partition(":")
+            if reason.startswith(BAD_TIME):
+                detail = f"{detail}: {_time_problem(source, raw, detail)}"
             payload = raw.encode()
             record = {
                 "topic": path.name,

@@ -139,7 +139,13 @@ def test_a_record_without_a_usable_arrival_is_rejected(folder: Folder) -> None:
     missing = {name: value for name, value in CLICKS[0].items() if name != "at"}
     folder.lines("clicks", [*CLICKS, *bad, missing])
     assert column(folder.run(), "n") == [0, 2, 3, 4]
-    assert folder.rejected() == [("bad_time", "at")] * 5
+    assert folder.rejected() == [
+        ("bad_time", "at: found None; a time is ISO 8601 with a zone, or an integer in ms"),
+        ("bad_time", "at: found 1767258000; in unit 's' it would fit"),
+        ("bad_time", "at: found '2026-01-01T09:00:00'; a time is ISO 8601 with a zone, or an integer in ms"),
+        ("bad_time", "at: found 1.5; a time is ISO 8601 with a zone, or an integer in ms"),
+        ("bad_time", "at: found None; a time is ISO 8601 with a zone, or an integer in ms"),
+    ]
 
 
 def test_an_arrival_in_another_unit_is_refused_naming_the_unit(folder: Folder) -> None:
@@ -160,6 +166,13 @@ def test_labels_in_another_unit_are_refused_naming_the_unit(folder: Folder) -> N
         folder.run()
     folder.lines("labels", [{"u": "a", "ts": str(at(9) * 1000)}])
     with pytest.raises(InputError, match="use --label-unit us"):
+        folder.run()
+
+
+def test_csv_without_a_column(folder: Folder) -> None:
+    folder.files["items"] = folder.path / "items.csv"
+    folder.files["items"].write_text("item,price,sinc\np,1.0,1767225600\n")
+    with pytest.raises(InputError, match=r"column 'since' is not in 'items.csv'; .*Did you mean 'sinc'"):
         folder.run()
 
 
