@@ -211,11 +211,11 @@ class Fluent:
         return self._call("at", index)
 
     def min_element(self) -> Self:
-        """The least element of an array; null when it is empty."""
+        """The least element of an array of numbers; null when it is empty."""
         return self._call("min_element")
 
     def max_element(self) -> Self:
-        """The greatest element of an array; null when it is empty."""
+        """The greatest element of an array of numbers; null when it is empty."""
         return self._call("max_element")
 
     def concat(self, *others: object) -> Self:

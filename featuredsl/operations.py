@@ -191,6 +191,13 @@ def _element(op: str, kinds: tuple[DType, ...]) -> DType:
     return ELEMENTS[kinds[0]]
 
 
+def _number_element(op: str, kinds: tuple[DType, ...]) -> DType:
+    element = _element(op, kinds)
+    # Flink orders the strings of an array by UTF-16 units, the others by UTF-8 bytes
+    _require(op, kinds, element in NUMERIC, "an array of numbers")
+    return element
+
+
 def _a_text(values: Sequence[Any]) -> str | None:
     return None if values[0] else "needs a text that is not empty"
 
@@ -275,8 +282,8 @@ OPERATIONS: Mapping[str, Operation] = {
     "array_length": Operation(_array_length),
     "at": Operation(_at),
     "array_contains": Operation(_array_contains, decides=True),
-    "min_element": Operation(_element),
-    "max_element": Operation(_element),
+    "min_element": Operation(_number_element),
+    "max_element": Operation(_number_element),
 }
 
 ON_ARRAYS: Mapping[str, str] = {"length": "array_length", "contains": "array_contains"}

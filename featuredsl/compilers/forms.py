@@ -185,10 +185,11 @@ _MAX_INDEX = 2**31 - 2
 def _at(node: Call, args: list[str], dialect: Dialect) -> str:
     array, index = args
     constant = node.args[1].value if isinstance(node.args[1], Literal) else None
-    if isinstance(constant, int) and 0 <= constant <= _MAX_INDEX:
-        return _ELEMENT(node, [array, str(constant)], dialect)
-    inside = f"{index} >= 0 AND {index} < {_ARRAY_LENGTH(node, [array], dialect)}"
-    return f"CASE WHEN {inside} THEN {_ELEMENT(node, [array, f'CAST({index} AS INT)'], dialect)} END"
+    if isinstance(constant, int):
+        inside = 0 <= constant <= _MAX_INDEX
+        return _ELEMENT(node, [array, str(constant)], dialect) if inside else dialect.literal(Literal(None, node.dtype))
+    within = f"{index} >= 0 AND {index} < {_ARRAY_LENGTH(node, [array], dialect)}"
+    return f"CASE WHEN {within} THEN {_ELEMENT(node, [array, f'CAST({index} AS INT)'], dialect)} END"
 
 
 _ARRAY_HAS = _spelled(

@@ -69,7 +69,8 @@ def test_element_operations(rows: list[tuple[Any, ...]]) -> None:
     for name in "idw":
         array = Column(name, COLUMNS[name])
         nodes += [call("length", array), call("at", array, Column("a", "int"))]
-        nodes += [call("min_element", array), call("max_element", array)]
+        if name != "w":
+            nodes += [call("min_element", array), call("max_element", array)]
     for name, item in (("i", "a"), ("d", "f"), ("d", "a"), ("w", "s")):
         nodes.append(call("contains", Column(name, COLUMNS[name]), Column(item, COLUMNS[item])))
     with duckdb.connect() as con:
