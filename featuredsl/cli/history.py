@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from importlib import metadata
 from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featuredsl.errors import DependencyError, InputError
-from featuredsl.history import HistoryRequest, HistoryResult, build
-from featuredsl.labels import read_labels, write_rows
+from featuredsl.history import HistoryRequest, HistoryResult, build, steps
+from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
+from featuredsl.training_set import replacing
 
 ENGINES = "featuredsl.history_engines"
 
@@ -51,21 +54,34 @@ def history(
     rejects = dead_letter or out.with_name(out.name + ".rejected.jsonl")
     rejects.unlink(missing_ok=True)
     console = Console(stderr=True)
-    with console.status("reading labels") as status:
-        request = HistoryRequest(
-            load_definitions(definitions),
-            event_files(events),
-            read_labels(labels, label_unit),
-            rejects,
-            status.update,
-        )
+    groups, files = load_definitions(definitions), event_files(events)
+    began = time.monotonic()
+    with _progress(console) as progress, replacing(rejects) as kept:
+        task = progress.add_task("starting", total=steps(groups) + 1)
+
+        def step(text: str) -> None:
+            progress.update(task, description=text, advance=1)
+
+        request = HistoryRequest(groups, files, read_labels(labels, label_unit), kept, step)
         result = build(request) if engine == "duckdb" else _other_engine(engine, request)
-        status.update("writing")
-        write_rows(out, result.rows, result.types)
+        step(f"writing {out}")
+        result.write(out)
+    _report(console, result, out, rejects, time.monotonic() - began)
+
+
+def _progress(console: Console) -> Progress:
+    """The stage and the time so far; nothing where standard error is not a terminal."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _report(console: Console, result: HistoryResult, out: Path, rejects: Path, seconds: float) -> None:
     for loaded in result.loaded:
         note = f", {loaded.rejected} rejected (see {rejects})" if loaded.rejected else ""
         console.print(f"{loaded.source}: {loaded.rows} events{note}")
-    console.print(f"{len(result.rows)} rows, {len(result.types)} features -> {out}")
+    rows = result.labels.count()
+    rate = round(rows / max(seconds, 1e-3))
+    console.print(f"{rows} rows, {len(result.types)} features -> {out} ({seconds:.1f} s, {rate:,} rows/s)")
 
 
 def _other_engine(name: str, request: HistoryRequest) -> HistoryResult:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import duckdb
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from featuredsl import history
 from featuredsl.compilers.scalar import DUCKDB
-from featuredsl.dtypes import DType
-from featuredsl.errors import InputError
-from featuredsl.events import Loaded, load_events
-from featuredsl.history import HistoryRequest, HistoryResult, add_on_demand, feature_types, label_keys
-from featuredsl.labels import Labels, Row
+from featuredsl.history import HistoryRequest, HistoryResult
+from featuredsl.labels import LABELS
 from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
-from featuredsl.sources import EventSource
-from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
+from jobs.spark.point_in_time import group_values, register
 from jobs.spark.runtime import SparkConfig, session
 
 LOCAL_MASTER = "local[2]"
@@ -30,51 +25,34 @@ def build(request: HistoryRequest) -> HistoryResult:
     """
     settings = Settings.load()
     config = SparkConfig(settings.spark or LOCAL_MASTER, settings.home, app="featuredsl-history")
-    _check_files(request)
+    history.check_files(request)
     with session(config) as spark:
         return compute(spark, request)
 
 
 def compute(spark: SparkSession, request: HistoryRequest) -> HistoryResult:
     """`build` on a session that exists."""
-    sources = _check_files(request)
-    loaded, tables = _load(request, sources)
-    rows = [dict(row) for row in request.labels.rows]
-    types: dict[str, DType] = {}
-    register({name: spark.createDataFrame(table) for name, table in tables.items()})
-    for plan in request.groups.values():
-        request.progress(f"computing {plan.name}")
-        add_stored(spark, plan, request.labels, rows)
-        add_on_demand(plan, rows, request.labels)
-        types |= feature_types(plan)
-    return HistoryResult(rows, types, loaded)
+    return history.build(request, OnSpark(spark))
 
 
-def _check_files(request: HistoryRequest) -> dict[str, EventSource]:
-    sources = {s.name: s for plan in request.groups.values() for s in plan.sources}
-    missing = [name for name in sources if name not in request.events]
-    if missing:
-        raise InputError(f"no file for source {missing[0]!r}: add --events {missing[0]}=FILE")
-    return sources
+class OnSpark:
+    """Computes stored features on Spark; sources and labels go there, and values come back, as Arrow tables."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._sent: set[str] = set()
+
+    def stored(self, con: duckdb.DuckDBPyConnection, plan: GroupPlan, table: str) -> None:
+        """Create `table` with `label_id` and `group__feature` for every row of `fdsl_labels`."""
+        for source in plan.sources:
+            if source.name not in self._sent:
+                register({source.name: self._spark.createDataFrame(_arrow(con, source.name))})
+                self._sent.add(source.name)
+        values = group_values(self._spark, plan, self._spark.createDataFrame(_arrow(con, LABELS))).toArrow()
+        con.register("fdsl_from_spark", values)
+        con.execute(f"CREATE OR REPLACE TABLE {DUCKDB.ident(table)} AS SELECT * FROM fdsl_from_spark")
+        con.unregister("fdsl_from_spark")
 
 
-def add_stored(spark: SparkSession, plan: GroupPlan, labels: Labels, rows: list[Row]) -> None:
-    """Add the stored features of a group to the rows, from the registered sources."""
-    keys = label_keys(plan, labels)
-    types: list[tuple[str, DType]] = [("label_id", "int"), *plan.entity, ("ts_us", "int")]
-    columns = {name: pa.array([key[i] for key in keys], ARROW_TYPES[dtype]) for i, (name, dtype) in enumerate(types)}
-    values = arrow_values(group_values(spark, plan, spark.createDataFrame(pa.table(columns))))
-    for name, column in values.items():
-        for row, value in zip(rows, column.to_pylist(), strict=True):
-            row[name] = value
-
-
-def _load(request: HistoryRequest, sources: Mapping[str, EventSource]) -> tuple[list[Loaded], dict[str, pa.Table]]:
-    con = duckdb.connect()
-    con.execute("SET TimeZone = 'UTC'")
-    loaded, tables = [], {}
-    for name, source in sources.items():
-        request.progress(f"reading {name}")
-        loaded.append(load_events(con, source, request.events[name], request.dead_letters))
-        tables[name] = con.sql(f"SELECT * FROM {DUCKDB.ident(name)}").to_arrow_table()
-    return loaded, tables
+def _arrow(con: duckdb.DuckDBPyConnection, table: str) -> pa.Table:
+    return con.sql(f"SELECT * FROM {DUCKDB.ident(table)}").to_arrow_table()
