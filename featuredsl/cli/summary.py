@@ -1,0 +1,27 @@
+"""One-line help of a command from its source text, so that a list of commands imports none of them."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from importlib import metadata
+from pathlib import Path
+
+from click.utils import make_default_short_help
+
+LIMIT = 90
+
+
+def summary(entry: metadata.EntryPoint) -> str | None:
+    """The first sentence of the docstring of the entry point's function; None where the source does not tell."""
+    try:
+        spec = importlib.util.find_spec(entry.module)
+    except ImportError:
+        return None
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    for node in ast.parse(Path(spec.origin).read_bytes()).body:
+        if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
+            text = ast.get_docstring(node)
+            return None if text is None else make_default_short_help(text, LIMIT)
+    return None
