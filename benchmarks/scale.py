@@ -20,13 +20,13 @@ SIZES = (1, 10, 100)
 FEATURES = 20
 LIMIT_S = 2.0
 
-_HEAD = '''from featuredsl import EventSource, feature, feature_group, on_demand, ratio, window
+_HEAD = """from featuredsl import EventSource, feature, feature_group, on_demand, ratio, window
 
 SCHEMA = {"user": str, "item": str, "price": float, "country": str, "n": int}
 clicks = EventSource("clicks", event_time="ts", schema=SCHEMA)
 views = EventSource("views", event_time="ts", schema=SCHEMA)
-'''
-_GROUP = '''
+"""
+_GROUP = """
 
 @feature_group(name="gNUM", entity="user")
 class GroupNUM:
@@ -77,8 +77,8 @@ class GroupNUM:
     @on_demand(inputs=["spend_1h", "spend_1d"], request={"price": float})
     def habit(spend_1h: float, spend_1d: float, price: float) -> float | None:
         return price * NUM / (spend_1h + spend_1d + 1.0)
-'''
-_MEASURE = '''
+"""
+_MEASURE = """
 import json, sys, time
 from pathlib import Path
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
@@ -107,7 +107,7 @@ timed("flink", lambda: [statements([GroupTarget(plan, store_layout(plan))], conf
 apply(folder, file)
 timed("registry", lambda: Registry.load(folder))
 print(json.dumps({"groups": len(plans), "features": len(plans[0].features), "spent": spent}))
-'''
+"""
 
 
 def definitions(groups: int) -> str:

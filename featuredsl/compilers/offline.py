@@ -1,5 +1,7 @@
 """Plans to point-in-time SQL for DuckDB and Spark: one row of feature values per label, linear in rows.
 
+DuckDB gets range frames and ASOF joins (`ranges`). Spark gets blocks:
+
 A window `[low, high)` of length W (up to one hop more) touches at most two blocks of length W: the suffix of
 the block of `low` and the prefix of the block of `high`. Both are running aggregates, so no label is ever
 multiplied with its events and a heavy entity is spread over its blocks (van Herk 1992).
@@ -18,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from featuredsl.aggregators import Merge, Partial
+from featuredsl.compilers.ranges import Ranges
 from featuredsl.compilers.scalar import Dialect, floor_to, render
 from featuredsl.compilers.units import (
     LookupUnit,
@@ -47,7 +50,11 @@ def point_in_time(
     if not wanted:
         return f"SELECT label_id FROM {dialect.ident(labels)}"
     columns = ",\n  ".join(["label_id", *value_columns(plan, wanted, units, dialect)])
-    return f"{_Stack(plan, dialect, units).ctes(labels)}\nSELECT {columns}\nFROM merged"
+    if dialect.name == "duckdb":
+        ctes = Ranges(plan, dialect, units, _bounds, _query_time).ctes(labels)
+    else:
+        ctes = _Stack(plan, dialect, units).ctes(labels)
+    return f"{ctes}\nSELECT {columns}\nFROM merged"
 
 
 @dataclass(frozen=True, slots=True)
