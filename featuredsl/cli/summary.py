@@ -13,7 +13,8 @@ LIMIT = 90
 
 
 def summary(entry: metadata.EntryPoint) -> str | None:
-    """The first sentence of the docstring of the entry point's function; None where the source does not tell."""
+    """`short_help=` of the entry point's function, else the first sentence of its docstring; None where the
+    source does not tell."""
     try:
         spec = importlib.util.find_spec(entry.module)
     except ImportError:
@@ -22,6 +23,14 @@ def summary(entry: metadata.EntryPoint) -> str | None:
         return None
     for node in ast.parse(Path(spec.origin).read_bytes()).body:
         if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
-            text = ast.get_docstring(node)
+            text = _short_help(node) or ast.get_docstring(node)
             return None if text is None else make_default_short_help(text, LIMIT)
+    return None
+
+
+def _short_help(function: ast.FunctionDef) -> str | None:
+    for decorator in function.decorator_list:
+        for keyword in decorator.keywords if isinstance(decorator, ast.Call) else ():
+            if keyword.arg == "short_help" and isinstance(keyword.value, ast.Constant):
+                return str(keyword.value.value)
     return None
