@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
@@ -56,7 +58,7 @@ def history(
     console = Console(stderr=True)
     groups, files = load_definitions(definitions), event_files(events)
     began = time.monotonic()
-    with _progress(console) as progress, replacing(rejects) as kept:
+    with _interruptible(), _progress(console) as progress, replacing(rejects) as kept:
         task = progress.add_task("starting", total=steps(groups) + 1)
 
         def step(text: str) -> None:
@@ -67,6 +69,17 @@ def history(
         step(f"writing {out}")
         result.write(out)
     _report(console, result, out, rejects, time.monotonic() - began)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """DuckDB tells of Ctrl-C by a RuntimeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
 
 
 def _progress(console: Console) -> Progress:

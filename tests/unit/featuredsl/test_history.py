@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -322,6 +325,35 @@ def test_interrupted_command_leaves_the_files_of_before(folder: Path, monkeypatc
     assert run(asked) == 130
     assert out.read_text() == "before"
     assert set(folder.iterdir()) == before
+
+
+ENDLESS = """
+import sys
+from featuredsl.cli.main import run
+from featuredsl.history import HistoryResult
+
+def write(self, path):
+    print("querying", flush=True)
+    self.labels.con.execute("SELECT COUNT(*) FROM range(3000000) a(i), range(3000000) b(j) WHERE i * j % 7 = 3")
+
+HistoryResult.write = write
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+def test_ctrl_c_during_a_query_ends_with_130(folder: Path) -> None:
+    out = folder / "out.jsonl"
+    asked = arguments(folder, out)
+    before = set(folder.iterdir())
+    command = [sys.executable, "-c", ENDLESS, *asked]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said.strip() == "interrupted"
+    assert {path for path in folder.iterdir() if path.name != "__pycache__"} == before
 
 
 def test_bulk_values_are_exact() -> None:
