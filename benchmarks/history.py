@@ -22,7 +22,8 @@ import duckdb
 from benchmarks.history_data import LABELS_PER_EVENT, generate
 from benchmarks.rows import row
 
-FEAST = "feast[duckdb]==0.67.0"
+PEERS = {"feast": "0.67.0"}
+FEAST = f"feast[duckdb]=={PEERS['feast']}"
 FEAST_ENV = Path("build/bench-envs/feast")
 UV = Path("build/boot/bin/uv")
 SCALES = (1, 4, 16)
@@ -48,7 +49,6 @@ def run(mode: str) -> list[dict[str, Any]]:
                 sides["feast"] = [str(feast), "benchmarks/history_feast.py"]
             spent[scale] = _measure(sides, home, repeats, versions)
             _check(home, "feast" in sides)
-    print(" ".join(f"{name}={version}" for name, version in versions.items()), file=sys.stderr)
     return [*_against_hand(spent), *_linear(spent, mode), *_against_feast(spent, mode, versions)]
 
 
