@@ -25,9 +25,9 @@ USAGE_ERROR = 2
 
 
 @cache
-def installed() -> metadata.EntryPoints:
-    """The entry points of all packages; finding them reads a file of each."""
-    return metadata.entry_points()
+def installed(group: str) -> metadata.EntryPoints:
+    """The entry points of a group; finding them reads a file of every installed package."""
+    return metadata.entry_points(group=group)
 
 
 class EntryPointGroup(click.Group):
@@ -39,13 +39,13 @@ class EntryPointGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""
-        return sorted({*self.commands, *installed().select(group=self._group).names})
+        return sorted({*self.commands, *installed(self._group).names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command. Raises DependencyError when its package is not installed."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        found = installed().select(group=self._group, name=cmd_name)
+        found = installed(self._group).select(name=cmd_name)
         return _load(next(iter(found))) if found else None
 
     def resolve_command(
@@ -65,7 +65,7 @@ class EntryPointGroup(click.Group):
             formatter.write_dl([(name, self._short_help(ctx, name)) for name in self.list_commands(ctx)])
 
     def _short_help(self, ctx: click.Context, name: str) -> str:
-        for entry in installed().select(group=self._group, name=name):
+        for entry in installed(self._group).select(name=name):
             if (text := summary(entry)) is not None:
                 return text
         try:

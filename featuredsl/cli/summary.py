@@ -7,7 +7,7 @@ import importlib.util
 from importlib import metadata
 from pathlib import Path
 
-from click.utils import make_default_short_help
+import click
 
 LIMIT = 90
 
@@ -23,8 +23,8 @@ def summary(entry: metadata.EntryPoint) -> str | None:
         return None
     for node in ast.parse(Path(spec.origin).read_bytes()).body:
         if isinstance(node, ast.FunctionDef) and node.name == entry.attr:
-            text = _short_help(node) or ast.get_docstring(node)
-            return None if text is None else make_default_short_help(text, LIMIT)
+            told = click.Command(None, help=ast.get_docstring(node), short_help=_short_help(node))
+            return told.get_short_help_str(LIMIT) or None
     return None
 
 
