@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 from featuredsl.compilers.bounds import is_finite
@@ -47,7 +48,7 @@ def _is_computed(node: Node) -> bool:
     return isinstance(node, Call) and node.op in _ARITHMETIC
 
 
-_WANTED = {Want.VALUE: render, Want.FINITE: _finite, Want.RAW: _plain}
+_WANTED: dict[Want, Callable[[Node, Dialect], str]] = {Want.VALUE: render, Want.FINITE: _finite, Want.RAW: _plain}
 
 
 def floor_div(value: str, step: str, dialect: Dialect) -> str:
