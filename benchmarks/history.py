@@ -85,7 +85,7 @@ def _measure(
     for _ in range(repeats):
         for side, command in sides.items():
             kind = ["duckdb"] if side == "feast" else []
-            whole = [*command, str(home), *kind, str(home / f"{side}.out")]
+            whole = [*command, str(home), *kind, str(home / f"{side}.parquet")]
             done = subprocess.run(whole, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(f"{side}: {done.stderr[-2000:]}")
@@ -104,11 +104,11 @@ def _check(home: Path, with_feast: bool) -> None:
         (lookups, ("sql-ours-lookups", "sql-hand-lookups", "files-ours-lookups")),
         (windows, ("sql-ours-windows", "sql-hand-windows", "files-ours-windows")),
     ):
-        first, *others = (_values(home / f"{side}.out", names) for side in sides)
+        first, *others = (_values(home / f"{side}.parquet", names) for side in sides)
         for side, other in zip(sides[1:], others, strict=True):
             _same(first, other, side)
         if with_feast and names is lookups:
-            _same(first, _values(home / "feast.out", ["price", "n", "stock"]), "feast")
+            _same(first, _values(home / "feast.parquet", ["price", "n", "stock"]), "feast")
 
 
 def _values(file: Path, names: Sequence[str]) -> list[tuple[Any, ...]]:
