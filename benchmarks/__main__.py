@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import platform
 import sys
 from importlib import metadata
@@ -16,12 +17,13 @@ PACKAGES = ("numpy", "onnxruntime", "grpcio", "uvicorn", "redis", "confluent-kaf
 
 def main(name: str, mode: str = "quick") -> int:
     """Run and report; the exit code is 1 when a target was missed."""
-    rows: list[dict[str, Any]] = importlib.import_module(f"benchmarks.{name}").run(mode)
+    module = importlib.import_module(f"benchmarks.{name}")
+    rows: list[dict[str, Any]] = module.run(mode)
     report = {
         "name": name,
         "mode": mode,
-        "machine": f"{platform.machine()} {platform.system()}",
-        "versions": {package: metadata.version(package) for package in PACKAGES},
+        "machine": f"{platform.machine()} {platform.system()}, {os.cpu_count()} CPUs",
+        "versions": {package: metadata.version(package) for package in PACKAGES} | getattr(module, "PEERS", {}),
         "rows": rows,
     }
     target = Path("build/bench") / f"{name}.json"

@@ -2,44 +2,85 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 import duckdb
 
+from featuredsl.bulk import append, create_table
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import DType
 from featuredsl.errors import InputError
 from featuredsl.events import Loaded, load_events
-from featuredsl.labels import Labels, Row, typed_cell
+from featuredsl.label_files import GIVEN
+from featuredsl.labels import LABELS, Labels, LabelTable, Row
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
 from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.sources import EventSource
 from featuredsl.times import TimeRange
+from featuredsl.training_set import write
 from featuredsl.wide_history import add_wide
 
+BATCH = 20_000
 Progress = Callable[[str], None]
+
+
+class Engine(Protocol):
+    """Computes the stored features of a group; the labels and sources are tables of the connection."""
+
+    def stored(self, con: duckdb.DuckDBPyConnection, plan: GroupPlan, table: str, as_known: bool) -> None:
+        """Create `table` with `label_id` and `group__feature` for every row of `fdsl_labels`.
+
+        Without `as_known` an event counts whenever it arrived.
+        """
+
+
+class DuckDB:
+    """The engine in this process."""
+
+    def stored(self, con: duckdb.DuckDBPyConnection, plan: GroupPlan, table: str, as_known: bool) -> None:
+        query = point_in_time(plan, DUCKDB, labels=LABELS, as_known=as_known)
+        con.execute(f"CREATE OR REPLACE TABLE {DUCKDB.ident(table)} AS {query}")
+        add_wide(con, plan, table, as_known=as_known)
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryResult:
     """The label rows with feature columns `group__feature`, the columns' types, and what was loaded."""
 
-    rows: Sequence[Row]
+    labels: LabelTable
+    values: Sequence[str]
     types: Mapping[str, DType]
     loaded: Sequence[Loaded]
+
+    def write(self, path: Path) -> None:
+        """Write JSON Lines, CSV or Parquet by suffix; the file appears when it is complete."""
+        write(path, self.labels, self.values, self.types)
+
+    @property
+    def rows(self) -> list[Row]:
+        """The label rows with their features, as Python values."""
+        found = self.labels.con.execute(f"SELECT * EXCLUDE (fdsl_id, fdsl_us) FROM {GIVEN} ORDER BY fdsl_id")
+        names = [column[0] for column in found.description or ()]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        if "fdsl_line" in names:
+            rows = [json.loads(row["fdsl_line"]) for row in rows]
+        for table in self.values:
+            found = self.labels.con.execute(f"SELECT * FROM {DUCKDB.ident(table)} ORDER BY label_id")
+            names = [column[0] for column in found.description or ()][1:]
+            for row, values in zip(rows, found.fetchall(), strict=True):
+                row.update(zip(names, values[1:], strict=True))
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryRequest:
-    """What to build: the groups, a file per source and table, the labels, where rejects go.
-
-    `as_of_us` uses only records that arrived by then. `as_known` False counts events from their event time, whenever
-    they arrived.
-    """
+    """What to build: the groups, a file per source, the labels, where rejects go."""
 
     groups: Mapping[str, GroupPlan]
     events: Mapping[str, Path]
@@ -58,30 +99,30 @@ class HistoryRequest:
         return inputs
 
 
-def build(request: HistoryRequest) -> HistoryResult:
+def build(request: HistoryRequest, engine: Engine | None = None) -> HistoryResult:
     """Compute the training set. Raises InputError for missing files, columns or bad labels."""
+    engine = engine or DuckDB()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
-    loaded = load_inputs(con, request)
-    rows = [dict(row) for row in request.labels.rows]
-    types: dict[str, DType] = {}
-    for plan in request.groups.values():
-        request.progress(f"computing {plan.name}")
-        load_label_keys(con, plan, request.labels)
-        _add_stored(con, plan, rows, request.as_known)
-        add_wide(con, plan, rows, request.as_known)
-        add_on_demand(plan, rows, request.labels)
-        types |= feature_types(plan)
-    return HistoryResult(rows, types, loaded)
-
-
-def load_inputs(con: duckdb.DuckDBPyConnection, request: HistoryRequest) -> list[Loaded]:
-    """Create a table for every source and table of the groups."""
+    sources = request.inputs()
+    request.progress("reading labels")
+    labels = request.labels.load(con)
     loaded = []
-    for name, source in request.inputs().items():
+    for name, source in sources.items():
         request.progress(f"reading {name}")
         loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us))
-    return loaded
+    values: list[str] = []
+    types: dict[str, DType] = {}
+    for number, plan in enumerate(request.groups.values()):
+        request.progress(f"computing {plan.name}")
+        values += _group(engine, labels, plan, number, request.as_known)
+        types |= feature_types(plan)
+    return HistoryResult(labels, values, types, loaded)
+
+
+def steps(groups: Mapping[str, GroupPlan]) -> int:
+    """How often `build` reports progress."""
+    return 1 + len(inputs_of(groups.values())) + len(groups)
 
 
 def label_range(groups: Mapping[str, GroupPlan]) -> TimeRange:
@@ -98,35 +139,39 @@ def feature_types(plan: GroupPlan) -> dict[str, DType]:
     return {f"{plan.name}__{f.name}": f.dtype for f in (*plan.features, *plan.on_demand)}
 
 
-def label_keys(plan: GroupPlan, labels: Labels) -> list[tuple[Value, ...]]:
-    """(label_id, entity columns…, ts_us) of every label."""
-    rows = []
-    for i, (row, ts_us) in enumerate(zip(labels.rows, labels.times_us, strict=True)):
-        where = f"{labels.path}, row {i + 1}"
-        rows.append((i, *(typed_cell(row, name, dtype, where) for name, dtype in plan.entity), ts_us))
-    return rows
+def _group(engine: Engine, labels: LabelTable, plan: GroupPlan, number: int, as_known: bool) -> list[str]:
+    """Compute one group; the tables that hold its columns."""
+    stored, asked = f"fdsl_stored_{number}", f"fdsl_asked_{number}"
+    labels.keys(plan)
+    engine.stored(labels.con, plan, stored, as_known)
+    if not plan.on_demand:
+        return [stored]
+    _add_on_demand(labels, plan, stored, asked)
+    return [stored, asked]
 
 
-def load_label_keys(con: duckdb.DuckDBPyConnection, plan: GroupPlan, labels: Labels) -> None:
-    """Create the table `labels` for one group."""
-    columns = ", ".join(f"{DUCKDB.ident(name)} {DUCKDB.type_name(dtype)}" for name, dtype in plan.entity)
-    con.execute(f"CREATE OR REPLACE TABLE labels (label_id BIGINT, {columns}, ts_us BIGINT)")
-    marks = ", ".join("?" for _ in range(len(plan.entity) + 2))
-    con.executemany(f"INSERT INTO labels VALUES ({marks})", label_keys(plan, labels))
+def _add_on_demand(labels: LabelTable, plan: GroupPlan, stored: str, asked: str) -> None:
+    """The on-demand features, by batches of rows; their request inputs are label columns."""
+    names = [*(f.name for f in plan.features), *plan.request_inputs]
+    types = {"label_id": "BIGINT"} | {f"{plan.name}__{f.name}": DUCKDB.type_name(f.dtype) for f in plan.on_demand}
+    create_table(labels.con, asked, types)
+    cursor = labels.con.cursor()
+    cursor.execute(_inputs(labels, plan, stored))
+    while rows := cursor.fetchmany(BATCH):
+        made = [_on_demand_row(plan, names, row) for row in rows]
+        append(labels.con, asked, types, list(zip(*made, strict=True)))
 
 
-def _add_stored(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row], as_known: bool) -> None:
-    found = con.execute(point_in_time(plan, DUCKDB, as_known=as_known))
-    names = [column[0] for column in found.description or ()][1:]
-    for label_id, *values in found.fetchall():
-        rows[label_id].update(zip(names, values, strict=True))
+def _inputs(labels: LabelTable, plan: GroupPlan, stored: str) -> str:
+    """Label id, stored features and request inputs of every row."""
+    asked = {f"r{i}": labels.typed(name, dtype) for i, (name, dtype) in enumerate(plan.request_inputs.items())}
+    given = ", ".join(["fdsl_id", *(f"{value} AS {name}" for name, value in asked.items())])
+    columns = ", ".join(["s.*", *(f"g.{name}" for name in asked)])
+    return f"SELECT {columns} FROM {stored} s JOIN (SELECT {given} FROM {GIVEN}) g ON g.fdsl_id = s.label_id"
 
 
-def add_on_demand(plan: GroupPlan, rows: Sequence[Row], labels: Labels) -> None:
-    """Add the on-demand features; their request inputs are label columns."""
-    for i, row in enumerate(rows if plan.on_demand else ()):
-        values = {f.name: row[f"{plan.name}__{f.name}"] for f in plan.features}
-        where = f"{labels.path}, row {i + 1}"
-        request = {name: typed_cell(row, name, kind, where) for name, kind in plan.request_inputs.items()}
-        for name, value in compute_all(plan, values, request).items():
-            row[f"{plan.name}__{name}"] = value
+def _on_demand_row(plan: GroupPlan, names: Sequence[str], row: Sequence[Value]) -> list[Value]:
+    values = dict(zip(names, row[1:], strict=True))
+    request = {name: values.pop(name) for name in plan.request_inputs}
+    made = compute_all(plan, values, request)
+    return [row[0], *(made[feature.name] for feature in plan.on_demand)]

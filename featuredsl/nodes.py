@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from featuredsl.dtypes import ELEMENTS, DType, fits, of_value
 from featuredsl.errors import DefinitionError, unknown
@@ -32,6 +32,10 @@ class Literal:
     value: Constant
     dtype: DType
 
+    def __post_init__(self) -> None:
+        if isinstance(self.value, float) and self.value == 0.0:
+            object.__setattr__(self, "value", 0.0)  # -0.0 is equal to it: equal nodes must have one text
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -40,6 +44,18 @@ class Call:
     op: str
     args: tuple[Node, ...]
     dtype: DType
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.op, self.args, self.dtype)))
+
+    def __hash__(self) -> int:
+        """Kept: trees are keys of caches, and hashing one anew visits every node."""
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[Call], tuple[object, ...]]:
+        """Without the hash, which differs between processes."""
+        return Call, (self.op, self.args, self.dtype)
 
 
 Node = Column | Literal | Call

@@ -37,8 +37,9 @@ class Registry:
         if not entries:
             raise InputError(f"no feature group is applied in {root}; run `featuredsl apply DEF.py`")
         groups: dict[str, GroupPlan] = {}
+        files = {file: load_definitions(root / file) for file in dict.fromkeys(e["file"] for e in entries.values())}
         for name, entry in entries.items():
-            plan = load_definitions(root / entry["file"])[name]
+            plan = files[entry["file"]][name]
             if plan.version != entry["version"]:
                 raise StateError(
                     f"group {name!r}: the stored definition has version {plan.version}, the index says "

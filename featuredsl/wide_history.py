@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import duckdb
 
-from featuredsl.compilers.offline import LABELS
+from featuredsl.bulk import append, create_table
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.compilers.units import key_columns
 from featuredsl.compilers.wide import wide_rows
-from featuredsl.labels import Row
+from featuredsl.labels import LABELS
 from featuredsl.plan import GroupPlan
 from featuredsl.wide.program import WideProgram, wide_program
 
@@ -22,24 +22,29 @@ Key = tuple[Any, ...]
 Asked = dict[Key, list[tuple[int, int]]]
 
 
-def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row], as_known: bool = True) -> None:
-    """Add `group__feature` of the wide features to the rows; the table `labels` says who is asked when."""
+def add_wide(con: duckdb.DuckDBPyConnection, plan: GroupPlan, table: str, *, as_known: bool = True) -> None:
+    """Add `group__feature` of the wide features to `table`; the table `fdsl_labels` says who is asked when."""
     program = wide_program(plan)
     if program is None:
         return
-    names = [f"{plan.name}__{feature.name}" for feature in program.features]
-    for label_id, *values in wide_values(con, plan, program, as_known=as_known):
-        rows[label_id].update(zip(names, values, strict=True))
-    for row in rows:
-        for name in (f"{plan.name}__{feature.name}" for feature in plan.features):
-            row[name] = row.pop(name)
+    ident = DUCKDB.ident
+    found = wide_values(con, plan, program, LABELS, as_known=as_known)
+    types = {"label_id": "BIGINT"}
+    types |= {f"{plan.name}__{f.name}": DUCKDB.type_name(f.dtype) for f in program.features}
+    made = f"{table}__wide"
+    create_table(con, made, types)
+    while rows := list(islice(found, BATCH)):
+        append(con, made, types, list(zip(*rows, strict=True)))
+    columns = ", ".join(ident(f"{plan.name}__{feature.name}") for feature in plan.features)
+    query = f"SELECT label_id, {columns} FROM {ident(table)} JOIN {ident(made)} USING (label_id)"
+    con.execute(f"CREATE OR REPLACE TABLE {ident(table)} AS {query}")
 
 
 def wide_values(
     con: duckdb.DuckDBPyConnection,
     plan: GroupPlan,
     program: WideProgram,
-    labels: str = LABELS,
+    labels: str = "labels",
     *,
     as_known: bool = True,
 ) -> Iterator[tuple[Any, ...]]:

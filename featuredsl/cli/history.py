@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
 
 import click
 from rich.console import Console
+from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from featuredsl.errors import DependencyError, InputError
-from featuredsl.history import HistoryRequest, HistoryResult, build, label_range
-from featuredsl.labels import read_labels, write_rows
+from featuredsl.history import HistoryRequest, HistoryResult, build, label_range, steps
+from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
 from featuredsl.times import parse_time
+from featuredsl.training_set import replacing
 
 ENGINES = "featuredsl.history_engines"
 
@@ -56,25 +61,50 @@ def history(
     rejects = dead_letter or out.with_name(out.name + ".rejected.jsonl")
     rejects.unlink(missing_ok=True)
     console = Console(stderr=True)
-    with console.status("reading labels") as status:
-        groups = load_definitions(definitions)
-        request = HistoryRequest(
-            groups,
-            event_files(events),
-            read_labels(labels, label_unit, label_range(groups)),
-            rejects,
-            status.update,
-            None if as_of is None else parse_time(as_of, label_unit, "--as-of"),
-            as_known,
-        )
+    groups, files = load_definitions(definitions), event_files(events)
+    known_by = None if as_of is None else parse_time(as_of, label_unit, "--as-of")
+    began = time.monotonic()
+    with _interruptible(), _progress(console) as progress, replacing(rejects) as kept:
+        task = progress.add_task("starting", total=steps(groups) + 1)
+
+        def step(text: str) -> None:
+            progress.update(task, description=text, advance=1)
+
+        asked = read_labels(labels, label_unit, label_range(groups))
+        request = HistoryRequest(groups, files, asked, kept, step, known_by, as_known)
         result = build(request) if engine == "duckdb" else _other_engine(engine, request)
-        status.update("writing")
-        write_rows(out, result.rows, result.types)
+        step(f"writing {out}")
+        result.write(out)
+    _report(console, result, out, rejects, time.monotonic() - began, as_of)
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """DuckDB tells of Ctrl-C by a RuntimeError."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
+
+
+def _progress(console: Console) -> Progress:
+    """The stage and the time so far; nothing where standard error is not a terminal."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+def _report(
+    console: Console, result: HistoryResult, out: Path, rejects: Path, seconds: float, as_of: str | None
+) -> None:
     for loaded in result.loaded:
         note = f", {loaded.rejected} rejected (see {rejects})" if loaded.rejected else ""
         note += f", {loaded.later} arrived after {as_of}" if loaded.later else ""
         console.print(f"{loaded.source}: {loaded.rows} events{note}")
-    console.print(f"{len(result.rows)} rows, {len(result.types)} features -> {out}")
+    rows = result.labels.count()
+    rate = round(rows / max(seconds, 1e-3))
+    console.print(f"{rows} rows, {len(result.types)} features -> {out} ({seconds:.1f} s, {rate:,} rows/s)")
 
 
 def _other_engine(name: str, request: HistoryRequest) -> HistoryResult:

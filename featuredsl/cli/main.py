@@ -7,12 +7,14 @@ import traceback
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import click
 
+from featuredsl.cli.summary import LIMIT, summary
 from featuredsl.errors import DependencyError, FeatureError
 from featuredsl.settings import Settings
 
@@ -20,6 +22,12 @@ COMMANDS = "featuredsl.commands"
 INTERRUPTED = 130
 INTERNAL_ERROR = 3
 USAGE_ERROR = 2
+
+
+@cache
+def installed(group: str) -> metadata.EntryPoints:
+    """The entry points of a group; finding them reads a file of every installed package."""
+    return metadata.entry_points(group=group)
 
 
 class EntryPointGroup(click.Group):
@@ -31,13 +39,13 @@ class EntryPointGroup(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Names of all commands, sorted."""
-        return sorted({*self.commands, *metadata.entry_points(group=self._group).names})
+        return sorted({*self.commands, *installed(self._group).names})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import one command. Raises DependencyError when its package is not installed."""
         if cmd_name in self.commands:
             return self.commands[cmd_name]
-        found = metadata.entry_points(group=self._group, name=cmd_name)
+        found = installed(self._group).select(name=cmd_name)
         return _load(next(iter(found))) if found else None
 
     def resolve_command(
@@ -57,11 +65,14 @@ class EntryPointGroup(click.Group):
             formatter.write_dl([(name, self._short_help(ctx, name)) for name in self.list_commands(ctx)])
 
     def _short_help(self, ctx: click.Context, name: str) -> str:
+        for entry in installed(self._group).select(name=name):
+            if (text := summary(entry)) is not None:
+                return text
         try:
             command = self.get_command(ctx, name)
         except DependencyError as error:
             return f"(unavailable: {error})"
-        return command.get_short_help_str(limit=90) if command else ""
+        return command.get_short_help_str(limit=LIMIT) if command else ""
 
 
 def _load(entry: metadata.EntryPoint) -> click.Command:

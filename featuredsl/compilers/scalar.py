@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from featuredsl.compilers.bounds import is_finite
 from featuredsl.compilers.dialect import DIALECTS, DUCKDB, FLINK, SPARK, Dialect
 from featuredsl.compilers.forms import FORMS, Want, finite
@@ -18,6 +21,7 @@ def render(node: Node, dialect: Dialect) -> str:
     return _finite(node, dialect) if _is_computed(node) else _plain(node, dialect)
 
 
+@lru_cache(maxsize=4096)
 def _plain(node: Node, dialect: Dialect) -> str:
     """The node as it is. NaN and infinities carry through +, -, * and the dividend of /, so a guard around the
     outermost of them is enough."""
@@ -44,7 +48,7 @@ def _is_computed(node: Node) -> bool:
     return isinstance(node, Call) and node.op in _ARITHMETIC
 
 
-_WANTED = {Want.VALUE: render, Want.FINITE: _finite, Want.RAW: _plain}
+_WANTED: dict[Want, Callable[[Node, Dialect], str]] = {Want.VALUE: render, Want.FINITE: _finite, Want.RAW: _plain}
 
 
 def floor_div(value: str, step: str, dialect: Dialect) -> str:

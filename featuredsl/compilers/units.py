@@ -75,6 +75,11 @@ class Units:
     sessions: dict[SessionUnit, tuple[Partial, ...]]
     lookups: tuple[LookupUnit, ...]
 
+    @property
+    def sources(self) -> set[str]:
+        """The sources that they read."""
+        return {u.source for u in self.windows} | {u.source for u in self.sessions} | {u.source for u in self.lookups}
+
     def column(self, feature: WindowFeature, partial: Partial) -> str:
         """The column that holds a partial of a feature."""
         unit = _window_unit(feature, partial)

@@ -6,14 +6,13 @@ import duckdb
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from featuredsl import history
 from featuredsl.compilers.scalar import DUCKDB
-from featuredsl.dtypes import DType
-from featuredsl.events import Loaded
-from featuredsl.history import HistoryRequest, HistoryResult, add_on_demand, feature_types, label_keys, load_inputs
-from featuredsl.labels import Labels, Row
-from featuredsl.plan import GroupPlan
+from featuredsl.history import HistoryRequest, HistoryResult
+from featuredsl.labels import LABELS
+from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.settings import Settings
-from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
+from jobs.spark.point_in_time import group_values, register
 from jobs.spark.runtime import SparkConfig, session
 
 LOCAL_MASTER = "local[2]"
@@ -33,31 +32,28 @@ def build(request: HistoryRequest) -> HistoryResult:
 
 def compute(spark: SparkSession, request: HistoryRequest) -> HistoryResult:
     """`build` on a session that exists."""
-    loaded, tables = _load(request)
-    rows = [dict(row) for row in request.labels.rows]
-    types: dict[str, DType] = {}
-    register({name: spark.createDataFrame(table) for name, table in tables.items()})
-    for plan in request.groups.values():
-        request.progress(f"computing {plan.name}")
-        add_stored(spark, plan, request.labels, rows, request.as_known)
-        add_on_demand(plan, rows, request.labels)
-        types |= feature_types(plan)
-    return HistoryResult(rows, types, loaded)
+    return history.build(request, OnSpark(spark))
 
 
-def add_stored(spark: SparkSession, plan: GroupPlan, labels: Labels, rows: list[Row], as_known: bool = True) -> None:
-    """Add the stored features of a group to the rows, from the registered sources."""
-    keys = label_keys(plan, labels)
-    types: list[tuple[str, DType]] = [("label_id", "int"), *plan.entity, ("ts_us", "int")]
-    columns = {name: pa.array([key[i] for key in keys], ARROW_TYPES[dtype]) for i, (name, dtype) in enumerate(types)}
-    values = arrow_values(group_values(spark, plan, spark.createDataFrame(pa.table(columns)), as_known=as_known))
-    for name, column in values.items():
-        for row, value in zip(rows, column.to_pylist(), strict=True):
-            row[name] = value
+class OnSpark:
+    """Computes stored features on Spark; sources and labels go there, and values come back, as Arrow tables."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._sent: set[str] = set()
+
+    def stored(self, con: duckdb.DuckDBPyConnection, plan: GroupPlan, table: str, as_known: bool) -> None:
+        """Create `table` with `label_id` and `group__feature` for every row of `fdsl_labels`."""
+        for name in inputs_of([plan]):
+            if name not in self._sent:
+                register({name: self._spark.createDataFrame(_arrow(con, name))})
+                self._sent.add(name)
+        labels = self._spark.createDataFrame(_arrow(con, LABELS))
+        values = group_values(self._spark, plan, labels, as_known=as_known).toArrow()
+        con.register("fdsl_from_spark", values)
+        con.execute(f"CREATE OR REPLACE TABLE {DUCKDB.ident(table)} AS SELECT * FROM fdsl_from_spark")
+        con.unregister("fdsl_from_spark")
 
 
-def _load(request: HistoryRequest) -> tuple[list[Loaded], dict[str, pa.Table]]:
-    con = duckdb.connect()
-    con.execute("SET TimeZone = 'UTC'")
-    loaded = load_inputs(con, request)
-    return loaded, {name: con.sql(f"SELECT * FROM {DUCKDB.ident(name)}").to_arrow_table() for name in request.inputs()}
+def _arrow(con: duckdb.DuckDBPyConnection, table: str) -> pa.Table:
+    return con.sql(f"SELECT * FROM {DUCKDB.ident(table)}").to_arrow_table()

@@ -58,15 +58,62 @@ COALESCE("d", CAST([1.0e0, 2.0e0] AS DOUBLE[]))
 COALESCE("w", CAST(['it''s', '\n'] AS VARCHAR[]))
 -- a choice of arrays
 CASE WHEN ("a" > CAST(0 AS BIGINT)) THEN "i" ELSE CAST(NULL AS BIGINT[]) END
-WITH stacked AS (
-  SELECT "u" AS k0, fdsl_unit, 0 AS b, ts_us AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit = 0 AND ((NOT ("i" IS NULL))) THEN {'t': ts_us, 'n0': "i" IS NOT NULL, 'v0': "i"} END AS r0, CASE WHEN fdsl_unit = 1 AND ((NOT ("d" IS NULL))) THEN {'t': ts_us, 'n0': "d" IS NOT NULL, 'v0': "d"} END AS r1, CASE WHEN fdsl_unit = 2 AND ((NOT ("w" IS NULL))) THEN {'t': ts_us, 'n0': "w" IS NOT NULL, 'v0': "w"} END AS r2, CASE WHEN fdsl_unit = 3 THEN {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} END AS r3, CASE WHEN fdsl_unit = 4 AND (list_contains("w", CAST('a' AS VARCHAR))) THEN {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} END AS r4
-  FROM "bare" CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u", fdsl_unit, 0, CASE WHEN fdsl_unit IN (0) THEN ts_us WHEN fdsl_unit IN (1) THEN ts_us WHEN fdsl_unit IN (2) THEN ts_us WHEN fdsl_unit IN (3) THEN ts_us WHEN fdsl_unit IN (4) THEN ts_us ELSE NULL END, label_id, NULL, NULL, NULL, NULL, NULL
-  FROM "labels" CROSS JOIN (VALUES (0), (1), (2), (3), (4)) AS fdsl_units(fdsl_unit)),
-running AS (SELECT label_id, fdsl_unit, o, MAX(r0) OVER w AS r0, MAX(r1) OVER w AS r1, MAX(r2) OVER w AS r2, MAX(r3) OVER w AS r3, MAX(r4) OVER w AS r4
-  FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, MAX(CASE WHEN fdsl_unit = 0 THEN r0 END) AS l0, MAX(CASE WHEN fdsl_unit = 0 THEN o END) AS l0_q, MAX(CASE WHEN fdsl_unit = 1 THEN r1 END) AS l1, MAX(CASE WHEN fdsl_unit = 1 THEN o END) AS l1_q, MAX(CASE WHEN fdsl_unit = 2 THEN r2 END) AS l2, MAX(CASE WHEN fdsl_unit = 2 THEN o END) AS l2_q, MAX(CASE WHEN fdsl_unit = 3 THEN r3 END) AS l3, MAX(CASE WHEN fdsl_unit = 3 THEN o END) AS l3_q, MAX(CASE WHEN fdsl_unit = 4 THEN r4 END) AS l4, MAX(CASE WHEN fdsl_unit = 4 THEN o END) AS l4_q
-  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
+WITH hits0 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("i" IS NULL)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best0 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "i" IS NOT NULL, 'v0': "i"} AS r FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("i" IS NULL)))) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest0 AS (
+  SELECT label_id, r AS l0, o AS l0_q
+  FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
+hits1 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("d" IS NULL)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best1 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "d" IS NOT NULL, 'v0': "d"} AS r FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("d" IS NULL)))) e
+  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest1 AS (
+  SELECT label_id, r AS l1, o AS l1_q
+  FROM hits1 h LEFT JOIN best1 b ON h.k0 = b.k0 AND h.t = b.t),
+hits2 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("w" IS NULL)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best2 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "w" IS NOT NULL, 'v0': "w"} AS r FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("w" IS NULL)))) e
+  SEMI JOIN hits2 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest2 AS (
+  SELECT label_id, r AS l2, o AS l2_q
+  FROM hits2 h LEFT JOIN best2 b ON h.k0 = b.k0 AND h.t = b.t),
+hits3 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best3 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} AS r FROM "bare" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits3 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest3 AS (
+  SELECT label_id, r AS l3, o AS l3_q
+  FROM hits3 h LEFT JOIN best3 b ON h.k0 = b.k0 AND h.t = b.t),
+hits4 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL AND (list_contains("w", CAST('a' AS VARCHAR)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best4 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} AS r FROM "bare" WHERE "u" IS NOT NULL AND (list_contains("w", CAST('a' AS VARCHAR)))) e
+  SEMI JOIN hits4 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest4 AS (
+  SELECT label_id, r AS l4, o AS l4_q
+  FROM hits4 h LEFT JOIN best4 b ON h.k0 = b.k0 AND h.t = b.t),
+merged AS (SELECT * FROM latest0 JOIN latest1 USING (label_id) JOIN latest2 USING (label_id) JOIN latest3 USING (label_id) JOIN latest4 USING (label_id))
 SELECT label_id,
   l0.v0 AS "latest_arrays__i",
   l1.v0 AS "latest_arrays__d",
@@ -75,15 +122,24 @@ SELECT label_id,
   COALESCE(CASE WHEN l1.t >= l1_q - 3600000000 THEN l1.v0 END, CAST([0.5e0, 1.0e0] AS DOUBLE[])) AS "latest_arrays__recent",
   COALESCE(l4.v3, CAST([] AS VARCHAR[])) AS "latest_arrays__tagged"
 FROM merged
-WITH stacked AS (
-  SELECT "u" AS k0, fdsl_unit, CASE WHEN fdsl_unit IN (0, 1) THEN (ts_us - (((ts_us % 600000000) + 600000000) % 600000000)) ELSE 0 END AS b, CASE WHEN fdsl_unit IN (1) THEN -ts_us ELSE ts_us END AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit IN (0, 1) THEN CASE WHEN "x" >= 0 AND "x" < CAST(array_length("i") AS BIGINT) THEN list_extract("i", CAST("x" AS INT) + 1) END ELSE CAST(NULL AS BIGINT) END AS max_int_0, CASE WHEN fdsl_unit IN (0, 1) THEN list_min(COALESCE("d", CAST([-1.0e0] AS DOUBLE[]))) ELSE CAST(NULL AS DOUBLE) END AS min_float_0, CASE WHEN fdsl_unit IN (0, 1) THEN list_extract("d", 0 + 1) ELSE CAST(NULL AS DOUBLE) END AS sum_float_0, CASE WHEN fdsl_unit IN (0, 1) THEN CASE WHEN ("d" IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END ELSE CAST(NULL AS BIGINT) END AS sum_int_0, CASE WHEN fdsl_unit IN (0, 1) THEN CAST(array_length("i") AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS sum_int_1, CASE WHEN fdsl_unit IN (0, 1) THEN CASE WHEN (list_extract("d", 0 + 1) IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END ELSE CAST(NULL AS BIGINT) END AS sum_int_2, CASE WHEN fdsl_unit IN (0, 1) THEN CASE WHEN (list_contains("w", CAST('a' AS VARCHAR)) AND (NOT CASE WHEN "x" IS NOT NULL THEN list_contains("i", CAST("x" AS BIGINT)) END)) THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END ELSE CAST(NULL AS BIGINT) END AS sum_int_3, CASE WHEN fdsl_unit = 2 THEN {'t': ts_us, 'n0': "seq" IS NOT NULL, 'v0': "seq", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "i" IS NOT NULL, 'v2': "i", 'n3': "d" IS NOT NULL, 'v3': "d", 'n4': "w" IS NOT NULL, 'v4': "w", 'n5': "x" IS NOT NULL, 'v5': "x", 'n6': "seq" IS NOT NULL, 'v6': "seq"} END AS r0
-  FROM "vectors" CROSS JOIN (VALUES (0), (1), (2)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u", fdsl_unit, CASE WHEN fdsl_unit IN (0) THEN (ts_us - (((ts_us % 600000000) + 600000000) % 600000000)) WHEN fdsl_unit IN (1) THEN (((ts_us - 600000000) - ((((ts_us - 600000000) % 300000000) + 300000000) % 300000000)) - (((((ts_us - 600000000) - ((((ts_us - 600000000) % 300000000) + 300000000) % 300000000)) % 600000000) + 600000000) % 600000000)) ELSE 0 END, CASE WHEN fdsl_unit IN (0) THEN ts_us WHEN fdsl_unit IN (1) THEN 1 - ((ts_us - 600000000) - ((((ts_us - 600000000) % 300000000) + 300000000) % 300000000)) WHEN fdsl_unit IN (2) THEN ts_us ELSE NULL END, label_id, CAST(NULL AS BIGINT), CAST(NULL AS DOUBLE), CAST(NULL AS DOUBLE), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), NULL
-  FROM "labels" CROSS JOIN (VALUES (0), (1), (2)) AS fdsl_units(fdsl_unit)),
-running AS (SELECT label_id, fdsl_unit, o, MAX(max_int_0) OVER w AS max_int_0, MIN(min_float_0) OVER w AS min_float_0, SUM(sum_float_0) OVER w AS sum_float_0, SUM(sum_int_0) OVER w AS sum_int_0, SUM(sum_int_1) OVER w AS sum_int_1, SUM(sum_int_2) OVER w AS sum_int_2, SUM(sum_int_3) OVER w AS sum_int_3, MAX(r0) OVER w AS r0
-  FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_0 END) AS BIGINT) AS w0_p0, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_1 END) AS BIGINT) AS w0_p1, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_float_0 END) AS DOUBLE) AS w0_p2, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_2 END) AS BIGINT) AS w0_p3, CAST(MAX(CASE WHEN fdsl_unit IN (0, 1) THEN max_int_0 END) AS BIGINT) AS w0_p4, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_3 END) AS BIGINT) AS w0_p5, CAST(MIN(CASE WHEN fdsl_unit IN (0, 1) THEN min_float_0 END) AS DOUBLE) AS w0_p6, MAX(CASE WHEN fdsl_unit = 2 THEN r0 END) AS l0, MAX(CASE WHEN fdsl_unit = 2 THEN o END) AS l0_q
-  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
+WITH frames0 AS (
+  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1, CAST(SUM(v2) OVER f0 AS DOUBLE) AS w0_p2, CAST(SUM(v3) OVER f0 AS BIGINT) AS w0_p3, CAST(MAX(v4) OVER f0 AS BIGINT) AS w0_p4, CAST(SUM(v5) OVER f0 AS BIGINT) AS w0_p5, CAST(MIN(v6) OVER f0 AS DOUBLE) AS w0_p6 FROM (
+    SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 600000000) - ((((ts_us - 600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0, CAST(NULL AS BIGINT) AS v1, CAST(NULL AS DOUBLE) AS v2, CAST(NULL AS BIGINT) AS v3, CAST(NULL AS BIGINT) AS v4, CAST(NULL AS BIGINT) AS v5, CAST(NULL AS DOUBLE) AS v6 FROM "labels"
+    UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CASE WHEN ("d" IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END, CAST(array_length("i") AS BIGINT), list_extract("d", 0 + 1), CASE WHEN (list_extract("d", 0 + 1) IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END, CASE WHEN "x" >= 0 AND "x" < CAST(array_length("i") AS BIGINT) THEN list_extract("i", CAST("x" AS INT) + 1) END, CASE WHEN (list_contains("w", CAST('a' AS VARCHAR)) AND (NOT CASE WHEN "x" IS NOT NULL THEN list_contains("i", CAST("x" AS BIGINT)) END)) THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END, list_min(COALESCE("d", CAST([-1.0e0] AS DOUBLE[]))) FROM "vectors" WHERE "u" IS NOT NULL)
+  WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
+  QUALIFY label_id IS NOT NULL),
+hits0 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "vectors" WHERE "u" IS NOT NULL) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best0 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "seq" IS NOT NULL, 'v0': "seq", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "i" IS NOT NULL, 'v2': "i", 'n3': "d" IS NOT NULL, 'v3': "d", 'n4': "w" IS NOT NULL, 'v4': "w", 'n5': "x" IS NOT NULL, 'v5': "x", 'n6': "seq" IS NOT NULL, 'v6': "seq"} AS r FROM "vectors" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest0 AS (
+  SELECT label_id, r AS l0, o AS l0_q
+  FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
+merged AS (SELECT * FROM frames0 JOIN latest0 USING (label_id))
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "array_windows__n",
   "w0_p1" AS "array_windows__items",
@@ -93,15 +149,29 @@ SELECT label_id,
   "w0_p6" AS "array_windows__lowest",
   l0.v2 AS "array_windows__by_sequence"
 FROM merged
-WITH stacked AS (
-  SELECT "u" AS k0, fdsl_unit, 0 AS b, ts_us AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit = 0 AND ((NOT ("i" IS NULL))) THEN {'t': ts_us, 'n0': "i" IS NOT NULL, 'v0': "i"} END AS r0, CASE WHEN fdsl_unit = 1 THEN {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} END AS r1
-  FROM "bare" CROSS JOIN (VALUES (0), (1)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u", fdsl_unit, 0, CASE WHEN fdsl_unit IN (0) THEN ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (1) THEN ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 86400000000) + 86400000000) % 86400000000)) ELSE NULL END, label_id, NULL, NULL
-  FROM "labels" CROSS JOIN (VALUES (0), (1)) AS fdsl_units(fdsl_unit)),
-running AS (SELECT label_id, fdsl_unit, o, MAX(r0) OVER w AS r0, MAX(r1) OVER w AS r1
-  FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, MAX(CASE WHEN fdsl_unit = 0 THEN r0 END) AS l0, MAX(CASE WHEN fdsl_unit = 0 THEN o END) AS l0_q, MAX(CASE WHEN fdsl_unit = 1 THEN r1 END) AS l1, MAX(CASE WHEN fdsl_unit = 1 THEN o END) AS l1_q
-  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
+WITH hits0 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("i" IS NULL)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best0 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "i" IS NOT NULL, 'v0': "i"} AS r FROM "bare" WHERE "u" IS NOT NULL AND ((NOT ("i" IS NULL)))) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest0 AS (
+  SELECT label_id, r AS l0, o AS l0_q
+  FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
+hits1 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 86400000000) + 86400000000) % 86400000000)) AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "bare" WHERE "u" IS NOT NULL) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best1 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "i" IS NOT NULL, 'v1': "i", 'n2': "d" IS NOT NULL, 'v2': "d", 'n3': "w" IS NOT NULL, 'v3': "w"} AS r FROM "bare" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest1 AS (
+  SELECT label_id, r AS l1, o AS l1_q
+  FROM hits1 h LEFT JOIN best1 b ON h.k0 = b.k0 AND h.t = b.t),
+merged AS (SELECT * FROM latest0 JOIN latest1 USING (label_id))
 SELECT label_id,
   l0.v0 AS "array_tiers__hourly",
   COALESCE(CASE WHEN l1.t >= l1_q - 86400000000 THEN l1.v3 END, CAST(['none'] AS VARCHAR[])) AS "array_tiers__daily"

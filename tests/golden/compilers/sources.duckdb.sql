@@ -24,15 +24,24 @@ FROM merged;
 WITH "once__events" AS (
   SELECT "u", "id", "x", "n", "ts_us" FROM (SELECT "u", "id", "x", "n", "ts_us", ROW_NUMBER() OVER (PARTITION BY "id" ORDER BY ts_us, "n" IS NOT NULL, "n", "u" IS NOT NULL, "u", "id" IS NOT NULL, "id", "x" IS NOT NULL, "x") AS fdsl_n FROM "once" WHERE "id" IS NOT NULL) n WHERE fdsl_n = 1
   UNION ALL SELECT "u", "id", "x", "n", "ts_us" FROM "once" WHERE "id" IS NULL),
-stacked AS (
-  SELECT "u" AS k0, fdsl_unit, CASE WHEN fdsl_unit IN (0, 1) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END AS b, CASE WHEN fdsl_unit IN (1) THEN -ts_us ELSE ts_us END AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit IN (0, 1) THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS sum_int_0, CASE WHEN fdsl_unit IN (0, 1) THEN "x" ELSE CAST(NULL AS BIGINT) END AS sum_int_1, CASE WHEN fdsl_unit = 2 THEN {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} END AS r0
-  FROM "once__events" CROSS JOIN (VALUES (0), (1), (2)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u", fdsl_unit, CASE WHEN fdsl_unit IN (0) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (1) THEN (((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) - (((((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END, CASE WHEN fdsl_unit IN (0) THEN ts_us WHEN fdsl_unit IN (1) THEN 1 - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) WHEN fdsl_unit IN (2) THEN ts_us ELSE NULL END, label_id, CAST(NULL AS BIGINT), CAST(NULL AS BIGINT), NULL
-  FROM "labels" CROSS JOIN (VALUES (0), (1), (2)) AS fdsl_units(fdsl_unit)),
-running AS (SELECT label_id, fdsl_unit, o, SUM(sum_int_0) OVER w AS sum_int_0, SUM(sum_int_1) OVER w AS sum_int_1, MAX(r0) OVER w AS r0
-  FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_0 END) AS BIGINT) AS w0_p0, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_1 END) AS BIGINT) AS w0_p1, MAX(CASE WHEN fdsl_unit = 2 THEN r0 END) AS l0, MAX(CASE WHEN fdsl_unit = 2 THEN o END) AS l0_q
-  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
+frames0 AS (
+  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1 FROM (
+    SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0, CAST(NULL AS BIGINT) AS v1 FROM "labels"
+    UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CAST(1 AS BIGINT), "x" FROM "once__events" WHERE "u" IS NOT NULL)
+  WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
+  QUALIFY label_id IS NOT NULL),
+hits0 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "once__events" WHERE "u" IS NOT NULL) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best0 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} AS r FROM "once__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest0 AS (
+  SELECT label_id, r AS l0, o AS l0_q
+  FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
+merged AS (SELECT * FROM frames0 JOIN latest0 USING (label_id))
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "unique__n",
   "w0_p1" AS "unique__total",
@@ -109,21 +118,47 @@ WITH "buys+items__events" AS (
     FROM (SELECT "item" AS fdsl_k0, "shop" AS fdsl_k1, TRUE AS fdsl_event, "u", "item", "shop", "n", "ts_us", NULL AS fdsl_row FROM "buys"
       UNION ALL SELECT "item", "shop", FALSE, CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), ts_us, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n"} FROM "offers" WHERE "item" IS NOT NULL AND "shop" IS NOT NULL) u) r
   WHERE fdsl_event),
-stacked AS (
-  SELECT "u" AS k0, fdsl_unit, CASE WHEN fdsl_unit IN (0, 1) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END AS b, CASE WHEN fdsl_unit IN (1) THEN -ts_us ELSE ts_us END AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit IN (0, 1) THEN CASE WHEN "n" > 0 THEN CASE WHEN "price" BETWEEN ((-9223372036854775807 - 1) // NULLIF("n", 0)) AND (9223372036854775807 // NULLIF("n", 0)) THEN ("price" * "n") END WHEN "n" < -1 THEN CASE WHEN "price" BETWEEN (9223372036854775807 // NULLIF("n", 0)) AND ((-9223372036854775807 - 1) // NULLIF(NULLIF("n", 0), -1)) THEN ("price" * "n") END WHEN "n" = -1 THEN CASE WHEN "price" > (-9223372036854775807 - 1) THEN ("price" * "n") END ELSE ("price" * "n") END ELSE CAST(NULL AS BIGINT) END AS sum_int_0, CASE WHEN fdsl_unit = 6 THEN {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} END AS r0, NULL AS r1
-  FROM "buys+items__events" CROSS JOIN (VALUES (0), (1), (6)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u" AS k0, fdsl_unit, CASE WHEN fdsl_unit IN (2, 3) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END AS b, CASE WHEN fdsl_unit IN (3) THEN -ts_us ELSE ts_us END AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit IN (2, 3) THEN CASE WHEN ("n" > CAST(0 AS BIGINT)) THEN CASE WHEN ("item_kind" IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END ELSE CAST(NULL AS BIGINT) END ELSE CAST(NULL AS BIGINT) END AS sum_int_0, NULL AS r0, NULL AS r1
-  FROM "buys+item_items__events" CROSS JOIN (VALUES (2), (3)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u" AS k0, fdsl_unit, CASE WHEN fdsl_unit IN (4, 5) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END AS b, CASE WHEN fdsl_unit IN (5) THEN -ts_us ELSE ts_us END AS o, CAST(NULL AS BIGINT) AS label_id, CASE WHEN fdsl_unit IN (4, 5) THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END AS sum_int_0, NULL AS r0, NULL AS r1
-  FROM "buys" CROSS JOIN (VALUES (4), (5)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u" AS k0, fdsl_unit, 0 AS b, ts_us AS o, CAST(NULL AS BIGINT) AS label_id, CAST(NULL AS BIGINT) AS sum_int_0, NULL AS r0, CASE WHEN fdsl_unit = 7 AND ((NOT ("offered_n" IS NULL))) THEN {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} END AS r1
-  FROM "buys+offered_offers__events" CROSS JOIN (VALUES (7)) AS fdsl_units(fdsl_unit) WHERE "u" IS NOT NULL
-  UNION ALL SELECT "u", fdsl_unit, CASE WHEN fdsl_unit IN (0) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (1) THEN (((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) - (((((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (2) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (3) THEN (((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) - (((((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (4) THEN (ts_us - (((ts_us % 3600000000) + 3600000000) % 3600000000)) WHEN fdsl_unit IN (5) THEN (((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) - (((((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) % 3600000000) + 3600000000) % 3600000000)) ELSE 0 END, CASE WHEN fdsl_unit IN (0) THEN ts_us WHEN fdsl_unit IN (1) THEN 1 - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) WHEN fdsl_unit IN (2) THEN ts_us WHEN fdsl_unit IN (3) THEN 1 - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) WHEN fdsl_unit IN (4) THEN ts_us WHEN fdsl_unit IN (5) THEN 1 - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) WHEN fdsl_unit IN (6) THEN ts_us WHEN fdsl_unit IN (7) THEN ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) ELSE NULL END, label_id, CAST(NULL AS BIGINT), NULL, NULL
-  FROM "labels" CROSS JOIN (VALUES (0), (1), (2), (3), (4), (5), (6), (7)) AS fdsl_units(fdsl_unit)),
-running AS (SELECT label_id, fdsl_unit, o, SUM(sum_int_0) OVER w AS sum_int_0, MAX(r0) OVER w AS r0, MAX(r1) OVER w AS r1
-  FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1) THEN sum_int_0 END) AS BIGINT) AS w0_p0, CAST(SUM(CASE WHEN fdsl_unit IN (2, 3) THEN sum_int_0 END) AS BIGINT) AS w1_p0, CAST(SUM(CASE WHEN fdsl_unit IN (4, 5) THEN sum_int_0 END) AS BIGINT) AS w2_p0, MAX(CASE WHEN fdsl_unit = 6 THEN r0 END) AS l0, MAX(CASE WHEN fdsl_unit = 6 THEN o END) AS l0_q, MAX(CASE WHEN fdsl_unit = 7 THEN r1 END) AS l1, MAX(CASE WHEN fdsl_unit = 7 THEN o END) AS l1_q
-  FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
+frames0 AS (
+  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0 FROM (
+    SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0 FROM "labels"
+    UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CASE WHEN "n" > 0 THEN CASE WHEN "price" BETWEEN ((-9223372036854775807 - 1) // NULLIF("n", 0)) AND (9223372036854775807 // NULLIF("n", 0)) THEN ("price" * "n") END WHEN "n" < -1 THEN CASE WHEN "price" BETWEEN (9223372036854775807 // NULLIF("n", 0)) AND ((-9223372036854775807 - 1) // NULLIF(NULLIF("n", 0), -1)) THEN ("price" * "n") END WHEN "n" = -1 THEN CASE WHEN "price" > (-9223372036854775807 - 1) THEN ("price" * "n") END ELSE ("price" * "n") END FROM "buys+items__events" WHERE "u" IS NOT NULL)
+  WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
+  QUALIFY label_id IS NOT NULL),
+frames1 AS (
+  SELECT label_id, CAST(SUM(v0) OVER f1 AS BIGINT) AS w1_p0 FROM (
+    SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0 FROM "labels"
+    UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CASE WHEN ("n" > CAST(0 AS BIGINT)) THEN CASE WHEN ("item_kind" IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END ELSE CAST(NULL AS BIGINT) END FROM "buys+item_items__events" WHERE "u" IS NOT NULL)
+  WINDOW f1 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
+  QUALIFY label_id IS NOT NULL),
+frames2 AS (
+  SELECT label_id, CAST(SUM(v0) OVER f2 AS BIGINT) AS w2_p0 FROM (
+    SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0 FROM "labels"
+    UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CAST(1 AS BIGINT) FROM "buys" WHERE "u" IS NOT NULL)
+  WINDOW f2 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
+  QUALIFY label_id IS NOT NULL),
+hits0 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best0 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} AS r FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest0 AS (
+  SELECT label_id, r AS l0, o AS l0_q
+  FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
+hits1 AS MATERIALIZED (
+  SELECT label_id, l.k0, o, t FROM
+    (SELECT label_id, "u" AS k0, ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) AS o FROM "labels") l ASOF LEFT JOIN
+    (SELECT "u" AS k0, ts_us AS t FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+    ON l.k0 = e.k0 AND l.o > e.t),
+best1 AS (
+  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} AS r FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+latest1 AS (
+  SELECT label_id, r AS l1, o AS l1_q
+  FROM hits1 h LEFT JOIN best1 b ON h.k0 = b.k0 AND h.t = b.t),
+merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN latest0 USING (label_id) JOIN latest1 USING (label_id))
 SELECT label_id,
   "w0_p0" AS "bought__spend",
   COALESCE("w1_p0", CAST(0 AS BIGINT)) AS "bought__books",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 from importlib import metadata
@@ -11,6 +12,7 @@ import click
 import pytest
 
 from featuredsl.cli.main import EntryPointGroup, _load, root, run
+from featuredsl.cli.summary import LIMIT, summary
 from featuredsl.errors import CheckFailed, DefinitionError, DependencyError, FeatureError, InputError
 
 GROUPS = ("commands", "run", "ccb", "drift", "models", "alerts")
@@ -127,10 +129,44 @@ def test_loading_one_command_imports_no_other_and_no_engine() -> None:
     assert done.stdout.splitlines()[-1] == "LOADED [] 0"
 
 
+def cpu_seconds(code: str) -> float:
+    """User CPU time of an interpreter that runs `code`: the least of several, which other work disturbs least."""
+    times = []
+    for _ in range(5):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return min(times)
+
+
+HEAVY = ("numpy", "pandas", "pyarrow", "duckdb", "pyflink", "pyspark", "datasketches", "click", "rich", "redis")
+
+
 def test_import_of_the_package_is_light() -> None:
-    script = (
-        "import sys, featuredsl;"
-        "print(sorted({'numpy', 'pandas', 'pyarrow', 'duckdb', 'pyflink', 'pyspark'} & set(sys.modules)))"
-    )
+    script = f"import sys, featuredsl; print(sorted(set({HEAVY}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_import_of_the_package_is_quick() -> None:
+    spent = cpu_seconds("import featuredsl") - cpu_seconds("pass")
+    print(f"import featuredsl: {spent * 1e3:.0f} ms of CPU")
+    assert spent < 0.15
+
+
+def test_help_imports_no_command() -> None:
+    names = [entry.module for group in GROUPS for entry in metadata.entry_points(group=f"featuredsl.{group}")]
+    script = (
+        "import sys; from featuredsl.cli.main import run; run(['--help']); run(['run', '--help']);"
+        f"print(sorted(set({names}) & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_help_tells_what_the_command_tells(group: str) -> None:
+    entries = metadata.entry_points(group=f"featuredsl.{group}")
+    assert {entry.name: summary(entry) for entry in entries} == {
+        entry.name: entry.load().get_short_help_str(LIMIT) for entry in entries
+    }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -288,3 +291,35 @@ def test_apply_is_idempotent_and_loads_back(tmp_path: Path) -> None:
     assert registry.group("g").version == expected
     assert registry.layout("g").key(("k|1",), "R") == f"g@{expected}-r1:{{k%7C1}}:R"
     assert sorted(p.suffix for p in root.iterdir()) == [".json", ".py"]
+
+
+def test_a_node_keeps_no_hash_across_processes() -> None:
+    script = (
+        "import pickle, sys; from featuredsl.nodes import Column, Literal, call;"
+        "node = call('+', Column('n', 'int'), Literal(1, 'int'));"
+        "other = pickle.loads(bytes.fromhex(sys.argv[1])) if sys.argv[1:] else node;"
+        "print(pickle.dumps(node).hex() if not sys.argv[1:] else (other == node, hash(other) == hash(node)))"
+    )
+    first, second = ({**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2"))
+    command = [sys.executable, "-c", script]
+    made = subprocess.run(command, env=first, capture_output=True, text=True, check=True).stdout.strip()
+    read = subprocess.run([*command, made], env=second, capture_output=True, text=True, check=True).stdout.strip()
+    assert read == "(True, True)"
+
+
+def test_a_registry_loads_each_file_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    group = "@feature_group(name='g{0}', entity='user')\nclass G{0}:\n    @feature(freshness='realtime', window='1h')\n"
+    text = "from featuredsl import EventSource, feature, feature_group\n"
+    text += "e = EventSource('e', event_time='ts', schema={'user': str})\n"
+    text += "".join(group.format(i) + "    def n(e: e) -> int:\n        return e.count()\n" for i in range(5))
+    (tmp_path / "defs.py").write_text(text)
+    apply(tmp_path / "registry", tmp_path / "defs.py")
+    loaded: list[Path] = []
+
+    def load(path: Path) -> dict[str, GroupPlan]:
+        loaded.append(path)
+        return load_definitions(path)
+
+    monkeypatch.setattr("featuredsl.registry.load_definitions", load)
+    assert set(Registry.load(tmp_path / "registry").groups) == {f"g{i}" for i in range(5)}
+    assert len(loaded) == 1

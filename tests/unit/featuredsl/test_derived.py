@@ -18,7 +18,7 @@ from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.errors import DefinitionError, InputError, UnsupportedError
 from featuredsl.finalize import DEFAULT, EXPIRED, NOT_FOUND, NULL, OK, Finalizer
 from featuredsl.history import HistoryRequest, build
-from featuredsl.labels import read_labels, write_rows
+from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
 from featuredsl.ondemand import compute, compute_all
 from featuredsl.online.codec import Rank
@@ -468,14 +468,14 @@ def test_history_from_and_to_every_format(tmp_path: Path, suffix: str) -> None:
     result = build(HistoryRequest({"g": PLAN}, {"items": events}, read_labels(labels, "ms")))
     for name, values in EXPECTED.items():
         assert [row[name] for row in result.rows] == values, name
-    write_rows(tmp_path / "out.jsonl", result.rows, result.types)
+    result.write(tmp_path / "out.jsonl")
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [line["g__halved"] for line in lines] == EXPECTED["g__halved"]
-    write_rows(tmp_path / "out.csv", result.rows, result.types)
+    result.write(tmp_path / "out.csv")
     with (tmp_path / "out.csv").open(newline="") as file:
         cells = [row["g__tags"] for row in csv.DictReader(file)]
     assert cells == ['["x"]', '["new"]', '["new"]']
-    write_rows(tmp_path / "out.parquet", result.rows, result.types)
+    result.write(tmp_path / "out.parquet")
     table = duckdb.connect().execute(f"SELECT g__vec, g__tags FROM read_parquet('{tmp_path}/out.parquet')").fetchall()
     assert table == list(zip(EXPECTED["g__vec"], EXPECTED["g__tags"], strict=True))
 
@@ -484,7 +484,7 @@ def test_history_from_and_to_every_format(tmp_path: Path, suffix: str) -> None:
 def test_bad_arrays_in_labels_name_the_row(tmp_path: Path, query: str) -> None:
     events, labels = write_inputs(tmp_path, ".jsonl")
     labels.write_text(f'{{"item": "a", "ts": {T0 + 1}, "query": {query}}}\n')
-    with pytest.raises(InputError, match=r"labels.jsonl, (row 1: query is list\[float\]|line 1 is not JSON)"):
+    with pytest.raises(InputError, match=r"labels.jsonl, (row 1: query must be list\[float\]|line 1 is not JSON)"):
         build(HistoryRequest({"g": PLAN}, {"items": events}, read_labels(labels, "ms")))
 
 
@@ -493,11 +493,15 @@ def test_label_arrays_are_kept_in_parquet(tmp_path: Path) -> None:
         {"a": [1, 2], "b": [1, 2.5], "c": ["x"], "d": [1, "x"], "e": None},
         {"a": [], "b": [3], "c": None, "d": [], "e": []},
     ]
-    write_rows(tmp_path / "out.parquet", rows, {})
-    found = duckdb.connect().execute(f"SELECT * FROM read_parquet('{tmp_path}/out.parquet')")
+    events, labels = write_inputs(tmp_path, ".jsonl")
+    asked = {"item": "a", "ts": T0 + 1, "query": [1.0]}
+    labels.write_text("".join(json.dumps(row | asked) + "\n" for row in rows))
+    result = build(HistoryRequest({"g": PLAN}, {"items": events}, read_labels(labels, "ms")))
+    result.write(tmp_path / "out.parquet")
+    found = duckdb.connect().execute(f"SELECT a, b, c, d, e FROM read_parquet('{tmp_path}/out.parquet')")
     assert [str(column[1]) for column in found.description][:4] == ["BIGINT[]", "DOUBLE[]", "VARCHAR[]", "VARCHAR"]
     assert found.fetchall() == [
-        ([1, 2], [1.0, 2.5], ["x"], '[1, "x"]', None),
+        ([1, 2], [1.0, 2.5], ["x"], '[1,"x"]', None),
         ([], [3.0], None, "[]", "[]"),
     ]
 

@@ -1,0 +1,180 @@
+"""Point-in-time training sets: rows a second, linearity and memory, against hand-written DuckDB SQL and Feast.
+
+Sides run in processes of their own, in turn, on the same Parquet files; each figure is the median of the repeats.
+CPU seconds count, since other work disturbs wall time. Feast has latest-value joins with ttl, and no windows
+offline, so it takes part in `lookups` only; it lives in build/bench-envs/feast.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from benchmarks.history_data import LABELS_PER_EVENT, generate
+from benchmarks.rows import row
+
+PEERS = {"feast": "0.67.0"}
+FEAST = f"feast[duckdb]=={PEERS['feast']}"
+FEAST_ENV = Path("build/bench-envs/feast")
+UV = Path("build/boot/bin/uv")
+SCALES = (1, 4, 16)
+BASE = {"quick": 5_000, "full": 100_000}
+OURS = ("sql-ours-lookups", "sql-hand-lookups", "sql-ours-windows", "sql-hand-windows")
+FILES = ("files-ours-lookups", "files-ours-windows")
+Spent = dict[str, float]
+
+
+def run(mode: str) -> list[dict[str, Any]]:
+    """Rows of the report. Raises RuntimeError when two sides do not give the same values."""
+    repeats = 3
+    feast = _feast_python()
+    spent: dict[int, dict[str, Spent]] = {}
+    versions: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="featuredsl-bench-") as folder:
+        for scale in SCALES:
+            home = Path(folder) / str(scale)
+            home.mkdir()
+            generate(home, BASE[mode] * scale)
+            sides = {side: [sys.executable, "-m", "benchmarks.history_side", side] for side in (*OURS, *FILES)}
+            if feast is not None and scale == _feast_scale(mode):
+                sides["feast"] = [str(feast), "benchmarks/history_feast.py"]
+            spent[scale] = _measure(sides, home, repeats, versions)
+            _check(home, "feast" in sides)
+    return [*_against_hand(spent), *_linear(spent, mode), *_against_feast(spent, mode, versions)]
+
+
+def _feast_scale(mode: str) -> int:
+    """Feast runs at one scale: the smallest of a quick run, the middle one of a full run."""
+    return 1 if mode == "quick" else 4
+
+
+def _feast_python() -> Path | None:
+    """The interpreter of Feast's own environment, made when missing; None where that is not possible,
+    or where BENCH_PEERS=no."""
+    if os.environ.get("BENCH_PEERS") == "no":
+        return None
+    python = FEAST_ENV / "bin/python"
+    marker = FEAST_ENV / "pinned.txt"
+    if marker.is_file() and marker.read_text() == FEAST:
+        return python
+    steps = (
+        [UV, "venv", "-q", "--clear", "--python", UV.with_name("python"), FEAST_ENV],
+        [UV, "pip", "install", "-q", "--python", python, FEAST],
+    )
+    for step in steps:
+        if subprocess.run([str(part) for part in step], check=False).returncode:
+            print("Feast could not be installed; its rows are left out", file=sys.stderr)
+            return None
+    marker.write_text(FEAST)
+    return python
+
+
+def _measure(
+    sides: Mapping[str, Sequence[str]], home: Path, repeats: int, versions: dict[str, str]
+) -> dict[str, Spent]:
+    found: dict[str, list[Spent]] = {side: [] for side in sides}
+    for _ in range(repeats):
+        for side, command in sides.items():
+            kind = ["duckdb"] if side == "feast" else []
+            whole = [*command, str(home), *kind, str(home / f"{side}.parquet")]
+            done = subprocess.run(whole, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"{side}: {done.stderr[-2000:]}")
+            one = json.loads(done.stdout.splitlines()[-1])
+            versions["feast" if side == "feast" else "duckdb"] = one.pop("version")
+            found[side].append(one)
+    return {side: {key: statistics.median(s[key] for s in many) for key in many[0]} for side, many in found.items()}
+
+
+def _check(home: Path, with_feast: bool) -> None:
+    """Every side gave the same values for every label."""
+    lookups = ["u__price", "u__n", "i__stock"]
+    windows = [f"u__{name}_{size}" for name in ("count", "spent") for size in ("1h", "1d", "7d")]
+    windows += ["u__most_1d", "u__most_7d", "u__price"]
+    for names, sides in (
+        (lookups, ("sql-ours-lookups", "sql-hand-lookups", "files-ours-lookups")),
+        (windows, ("sql-ours-windows", "sql-hand-windows", "files-ours-windows")),
+    ):
+        first, *others = (_values(home / f"{side}.parquet", names) for side in sides)
+        for side, other in zip(sides[1:], others, strict=True):
+            _same(first, other, side)
+        if with_feast and names is lookups:
+            _same(first, _values(home / "feast.parquet", ["price", "n", "stock"]), "feast")
+
+
+def _values(file: Path, names: Sequence[str]) -> list[tuple[Any, ...]]:
+    con = duckdb.connect()
+    found = con.execute(f"SELECT * FROM '{file}' LIMIT 0").description or ()
+    order = "label_id" if found[0][0] == "label_id" else "number"
+    given = ", ".join(f'CASE WHEN isnan("{name}"::DOUBLE) THEN NULL ELSE "{name}"::DOUBLE END' for name in names)
+    return con.execute(f"SELECT {given} FROM '{file}' ORDER BY {order}").fetchall()
+
+
+def _same(mine: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]], side: str) -> None:
+    for i, (a, b) in enumerate(zip(mine, theirs, strict=True)):
+        for x, y in zip(a, b, strict=True):
+            if x != y and (x is None or y is None or abs(x - y) > 1e-9 * max(abs(x), abs(y))):
+                raise RuntimeError(f"{side} differs at label {i}: {a} and {b}")
+
+
+def _labels(mode: str, scale: int) -> int:
+    return BASE[mode] * scale // LABELS_PER_EVENT
+
+
+def _against_hand(spent: Mapping[int, Mapping[str, Spent]]) -> list[dict[str, Any]]:
+    rows = []
+    for work, hand in (("lookups", "ASOF joins without a rule for ties"), ("windows", "range frames, ASOF join")):
+        for scale, sides in spent.items():
+            ours, theirs = sides[f"sql-ours-{work}"]["cpu"], sides[f"sql-hand-{work}"]["cpu"]
+            ratio = theirs / ours
+            target = ("speed >= 0.8", ratio >= 0.8) if scale == max(spent) else None
+            rows.append(row(f"{work} query, {scale}x", "s of CPU", ours, (hand, theirs), target, ratio=ratio))
+    return rows
+
+
+def _linear(spent: Mapping[int, Mapping[str, Spent]], mode: str) -> list[dict[str, Any]]:
+    rows = []
+    for side in ("sql-ours-lookups", "sql-ours-windows", *FILES):
+        per_row = {scale: sides[side]["cpu"] / _labels(mode, scale) * 1e6 for scale, sides in spent.items()}
+        growth = per_row[16] / per_row[4]
+        target = ("16x / 4x <= 1.5", growth <= 1.5)
+        metric = f"{side}: CPU per label at 16x"
+        rows.append(row(metric, "us", per_row[16], ("at 4x", per_row[4]), target))
+        rows.append(row(f"{side}: CPU per label at 4x", "us", per_row[4], ("at 1x", per_row[1])))
+    for side in FILES:
+        sides = spent[16][side]
+        rows.append(row(f"{side}: labels a second of CPU, 16x", "1/s", _labels(mode, 16) / sides["cpu"]))
+        rows.append(row(f"{side}: peak memory, 16x", "MB", sides["peak_mb"]))
+    return rows
+
+
+def _against_feast(
+    spent: Mapping[int, Mapping[str, Spent]], mode: str, versions: Mapping[str, str]
+) -> list[dict[str, Any]]:
+    scale = _feast_scale(mode)
+    if "feast" not in spent[scale]:
+        return []
+    ours, theirs = spent[scale]["files-ours-lookups"], spent[scale]["feast"]
+    name = f"Feast {versions['feast']}, duckdb offline store"
+    cpu, wall = theirs["cpu"] / ours["cpu"], theirs["wall"] / ours["wall"]
+    return [
+        row(f"lookups, Parquet to Parquet, {scale}x", "s of CPU", ours["cpu"], (name, theirs["cpu"]), ratio=cpu),
+        row(
+            f"lookups, Parquet to Parquet, {scale}x",
+            "s",
+            ours["wall"],
+            (name, theirs["wall"]),
+            ("speed >= 5", wall >= 5),
+            ratio=wall,
+        ),
+        row(f"lookups, peak memory, {scale}x", "MB", ours["peak_mb"], (name, theirs["peak_mb"])),
+    ]
