@@ -18,6 +18,7 @@ numbered = EventSource("numbered", event_time="ts", schema=SCHEMA, time_unit="us
 once = EventSource(
     "once", event_time="ts", schema={"u": str, "id": str, "x": int}, time_unit="us", unique="id", sequence="n"
 )
+exact = EventSource("exact", event_time="ts", schema={"u": str, "x": int}, time_unit="us", unique=("u", "ts"))
 within = EventSource(
     "within", event_time="ts", schema={"u": str, "id": str, "x": int}, time_unit="us", unique=("id", "u"), within="10m"
 )
@@ -101,6 +102,15 @@ class Unique:
     @feature(freshness="realtime")
     def last(e: once) -> int:
         return e.latest().x
+
+
+@feature_group(name="exact_times", entity="u", retention="3650d")
+class ExactTimes:
+    """The event time is part of what makes records one event."""
+
+    @feature(freshness="realtime", window="1h")
+    def total(e: exact) -> int:
+        return e.x.sum()
 
 
 @feature_group(name="spaced", entity="u", retention="3650d")
@@ -324,6 +334,19 @@ CASES: tuple[Case, ...] = (
             (("a",), 31, {"n": 2, "total": 7, "last": 4}),
             (("a",), 3100, {"n": 4, "total": 19, "last": 6}),
         ],
+    ),
+    Case(
+        "the event time in the key: one event a user and time, the least row",
+        plan_of(ExactTimes),
+        {
+            "exact": [
+                (10, {"u": "a", "x": 4}),
+                (10, {"u": "a", "x": 2}),
+                (11, {"u": "a", "x": 1}),
+                (10, {"u": "b", "x": 8}),
+            ]
+        },
+        [(("a",), 60, {"total": 3}), (("b",), 60, {"total": 8}), (("a",), 11, {"total": 2})],
     ),
     Case(
         "one key, two users: the event is that of the first record",
