@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,18 +37,35 @@ def load_events(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path,
 
     Raises InputError when the file cannot be read, or when no row has a usable time.
     """
+    loaded, refused = _load(con, source, path, _scan(source, path))
+    if refused and dead_letters is not None:
+        _write_rejects(refused, path, dead_letters)
+    return loaded
+
+
+def load_records(con: duckdb.DuckDBPyConnection, source: EventSource, records: Sequence[str]) -> Sequence[Refused]:
+    """As `load_events`, of JSON objects at hand; returns those that are refused."""
+    con.execute("CREATE OR REPLACE TEMP TABLE fdsl_records (raw VARCHAR)")
+    if records:
+        con.execute("INSERT INTO fdsl_records SELECT unnest(?)", [list(records)])
+    return _load(con, source, Path("events"), _json("SELECT raw FROM fdsl_records", source))[1]
+
+
+def _load(
+    con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, scan: str
+) -> tuple[Loaded, Sequence[Refused]]:
     scanned = f"{source.name}__scanned"
-    con.execute(f"CREATE OR REPLACE TEMP TABLE {DUCKDB.ident(scanned)} AS {_scan(source, path)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE {DUCKDB.ident(scanned)} AS {scan}")
     names = ", ".join(DUCKDB.ident(name) for name in source.column_names)
     table, rows = DUCKDB.ident(source.name), DUCKDB.ident(scanned)
     con.execute(f"CREATE OR REPLACE TABLE {table} AS SELECT {names}, ts_us FROM {rows} WHERE reason IS NULL")
     good, bad, bad_times = _counts(con, rows)
     if not good and bad and bad == bad_times:
         raise InputError(_no_time(con, source, path, rows))
-    if bad and dead_letters is not None:
-        _write_rejects(con, rows, path, dead_letters)
+    query = f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL"
+    refused = con.execute(query).fetchall() if bad else []
     con.execute(f"DROP TABLE {rows}")
-    return Loaded(source.name, good, bad)
+    return Loaded(source.name, good, bad), refused
 
 
 def _counts(con: duckdb.DuckDBPyConnection, rows: str) -> tuple[int, int, int]:
@@ -75,10 +93,16 @@ def _scan(source: EventSource, path: Path) -> str:
         f"SELECT raw FROM read_csv({file}, columns = {{'raw': 'VARCHAR'}}, header = false, delim = '\\x01', "
         "quote = '', escape = '', max_line_size = 33554432) WHERE trim(raw) <> ''"
     )
+    return _json(raw, source)
+
+
+def _json(raw: str, source: EventSource) -> str:
     raw = f"SELECT raw, TRY_CAST(raw AS JSON) AS doc FROM ({raw})"
     return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_time)
 
 
+Refused = tuple[str, str]
+"""A record as it came, and the reason: a code, or `code:column`."""
 Cell = tuple[str, str]
 """A typed value and the condition under which the cell is of the wrong type."""
 
@@ -193,10 +217,9 @@ def _no_time(con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, ro
     return text + (f"; in unit {fitting[0]!r} it would fit: set time_unit={fitting[0]!r}" if fitting else "")
 
 
-def _write_rejects(con: duckdb.DuckDBPyConnection, rows: str, path: Path, out: Path) -> None:
-    found = con.execute(f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL").fetchall()
+def _write_rejects(refused: Sequence[Refused], path: Path, out: Path) -> None:
     with out.open("a", encoding="utf-8") as file:
-        for raw, reason in found:
+        for raw, reason in refused:
             code, _, detail = reason.partition(":")
             payload = raw.encode()
             record = {

@@ -57,11 +57,16 @@ def build(request: HistoryRequest) -> HistoryResult:
     types: dict[str, DType] = {}
     for plan in request.groups.values():
         request.progress(f"computing {plan.name}")
-        load_label_keys(con, plan, request.labels)
-        _add_stored(con, plan, rows)
-        add_on_demand(plan, rows, request.labels)
+        add_features(con, plan, rows, request.labels)
         types |= feature_types(plan)
     return HistoryResult(rows, types, loaded)
+
+
+def add_features(con: duckdb.DuckDBPyConnection, plan: GroupPlan, rows: Sequence[Row], labels: Labels) -> None:
+    """Add a group's features to the label rows; the tables of its sources are there."""
+    load_label_keys(con, plan, labels)
+    _add_stored(con, plan, rows)
+    add_on_demand(plan, rows, labels)
 
 
 def feature_types(plan: GroupPlan) -> dict[str, DType]:

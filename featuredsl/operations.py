@@ -42,7 +42,9 @@ class Operation:
 
 def _require(op: str, kinds: tuple[DType, ...], ok: bool, wanted: str) -> None:
     if not ok:
-        raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds) or 'nothing'}")
+        mixed = "str" in kinds and not NUMERIC.isdisjoint(kinds)
+        hint = "; convert one with to_int(), to_float() or to_str()" if mixed else ""
+        raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds) or 'nothing'}{hint}")
 
 
 def _arithmetic(op: str, kinds: tuple[DType, ...]) -> DType:

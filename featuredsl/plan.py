@@ -10,18 +10,10 @@ from featuredsl.aggregators import Aggregate
 from featuredsl.dtypes import DType
 from featuredsl.nodes import Node, Value
 from featuredsl.sources import EventSource
+from featuredsl.tables import as_html, as_text
+from featuredsl.times import format_duration
+from featuredsl.where import Location
 from featuredsl.windows import TIERS, Tier, Window
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where something was written."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +27,8 @@ class WindowFeature:
     window: Window
     default: Value
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
     @property
     def tier(self) -> Tier:
@@ -59,6 +53,8 @@ class LookupFeature:
     ttl_us: int | None
     default: Value
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
     @property
     def tier(self) -> Tier:
@@ -84,11 +80,19 @@ class OnDemandFeature:
     function: Callable[..., Any] = field(compare=False)
     code: str
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+SHOWN = ("feature", "type", "tier", "from", "window", "hop", "tags", "doc")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class GroupPlan:
-    """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning."""
+    """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning.
+
+    Its repr is a table of the features, in notebooks too.
+    """
 
     name: str
     entity: tuple[tuple[str, DType], ...]
@@ -122,3 +126,29 @@ class GroupPlan:
     def request_inputs(self) -> dict[str, DType]:
         """What the on-demand features need from the request."""
         return {name: dtype for feature in self.on_demand for name, dtype in feature.request}
+
+    @property
+    def heading(self) -> str:
+        """For example `user_clicks@1a2b3c4d5e6f by (user_id: str), owner ranking`."""
+        entity = ", ".join(f"{name}: {dtype}" for name, dtype in self.entity)
+        return f"{self.name}@{self.version} by ({entity})" + (f", owner {self.owner}" if self.owner else "")
+
+    def __repr__(self) -> str:
+        return as_text(self.heading, SHOWN, [_cells(item) for item in (*self.features, *self.on_demand)])
+
+    def _repr_html_(self) -> str:
+        return as_html(self.heading, self.doc, SHOWN, [_cells(item) for item in (*self.features, *self.on_demand)])
+
+
+def _cells(feature: StoredFeature | OnDemandFeature) -> tuple[str, ...]:
+    """A row of `SHOWN`."""
+    about = (", ".join(feature.tags), feature.doc.split("\n")[0])
+    if isinstance(feature, OnDemandFeature):
+        inputs = ", ".join((*feature.inputs, *(f"request.{name}" for name, _ in feature.request)))
+        return (feature.name, feature.dtype, "on demand", inputs, "", "", *about)
+    common = (feature.name, feature.dtype, feature.freshness)
+    if isinstance(feature, WindowFeature):
+        sources = ", ".join(dict.fromkeys(partial.source for partial in feature.aggregate.partials))
+        return (*common, sources, feature.window.suffix, format_duration(feature.window.hop_us), *about)
+    ttl = "" if feature.ttl_us is None else f", ttl {format_duration(feature.ttl_us)}"
+    return (*common, feature.source, f"latest{ttl}", "", *about)
