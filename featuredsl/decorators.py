@@ -171,6 +171,12 @@ def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSou
 
 def _no_source(parameter: str, annotation: object, names: Mapping[str, Any]) -> str:
     known = tuple(k for k, v in names.items() if isinstance(v, EventSource))
+    if isinstance(annotation, DeclaredFeature):
+        name = annotation.function.__name__
+        return (
+            f"parameter {parameter!r}: the feature {name!r} hides the source of that name; rename one of them, or begin "
+            "the file with 'from __future__ import annotations'"
+        )
     written = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", repr(annotation))
     near = difflib.get_close_matches(str(written), known, n=1)
     found = f", not {written!r}" if annotation is not None else ""
@@ -181,7 +187,9 @@ def _no_source(parameter: str, annotation: object, names: Mapping[str, Any]) -> 
     )
 
 
-def _visible_names(frame: FrameType) -> dict[str, Any]:
-    """Names of the class body and of an enclosing function: postponed annotations are plain strings."""
+def _visible_names(frame: FrameType) -> dict[str, EventSource]:
+    """The sources of the class body and of an enclosing function: postponed annotations are plain strings, and a
+    feature may have the name of a source."""
     outer = frame.f_back
-    return {**(outer.f_locals if outer else {}), **frame.f_locals}
+    scopes = (outer.f_locals if outer else {}, frame.f_locals)
+    return {name: value for scope in scopes for name, value in scope.items() if isinstance(value, EventSource)}

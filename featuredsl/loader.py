@@ -47,7 +47,7 @@ def _groups(source: bytes, file: str, identity: str) -> dict[str, GroupPlan]:
     sys.modules[module.__name__] = module
     with keeping() as errors:
         try:
-            exec(compile(source, file, "exec"), vars(module))
+            exec(compile(source, file, "exec", dont_inherit=True), vars(module))
         except Exception as error:
             if not errors:
                 raise _not_loaded(module, file, error) from None

@@ -85,6 +85,9 @@ DECLARATIONS = {
     "a parameter that is no source": one("return e.count()", sources="e: int"),
     "a misspelt source": one("return e.count()", sources="e: click"),
     "no annotation": one("return e.count()", sources="e"),
+    "a feature that hides a source": group(
+        COUNT.replace("def count", "def clicks") + COUNT.replace("def count", "def more")
+    ).replace("from __future__ import annotations\n", ""),
     "unknown tier": one("return e.count()").replace('"realtime"', '"realtme"'),
     "aggregate without window": one("return e.count()", options=""),
     "lookup with window": one("return e.latest().item", "str"),

@@ -42,16 +42,16 @@ class G:
     def twice(n: int) -> int:
         return FACTOR * n
 '''
-MORE = '''
+MORE = """
     @on_demand(inputs=["spend"])
     def rounded(spend: float) -> int:
         return int(spend)
-'''
-STORED = '''
+"""
+STORED = """
     @feature(freshness="realtime", ttl="1d")
     def last(e: clicks) -> int:
         return e.latest().i
-'''
+"""
 TWICE = BASE[BASE.index("    @on_demand") :]
 SPEND = BASE[BASE.index('    @feature(freshness="realtime", window="24h"') : BASE.index("    @on_demand")]
 
@@ -175,7 +175,9 @@ def test_plan_compares_with_what_is_applied(home: Path, tmp_path: Path) -> None:
 
 def test_plan_as_json_estimates_bytes_and_rows(home: Path, tmp_path: Path) -> None:
     file = definitions(tmp_path)
-    (group,) = json.loads(call(planning.plan, file, "--json", "--entities", "1000", "--events-per-day", "2400"))["groups"]
+    (group,) = json.loads(call(planning.plan, file, "--json", "--entities", "1000", "--events-per-day", "2400"))[
+        "groups"
+    ]
     assert (group["group"], group["kind"], group["old_version"]) == ("g", "new", None)
     backfill = group["backfill"]
     assert backfill["needed"] is True

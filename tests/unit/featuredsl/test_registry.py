@@ -28,11 +28,11 @@ class G:
     def n(e: events) -> int:
         return e.count()
 '''
-ON_DEMAND = '''
+ON_DEMAND = """
     @on_demand(inputs=["n"])
     def twice(n: int) -> int:
         return 2 * n
-'''
+"""
 
 
 def write(tmp_path: Path, source: str = SOURCE) -> Path:
