@@ -95,8 +95,8 @@ def sources_of(feature: StoredFeature) -> tuple[str, ...]:
 
 
 def tiles_of(feature: StoredFeature) -> int | None:
-    """How many tiles a read merges; None for what has none."""
-    if not isinstance(feature, WindowFeature):
+    """How many tiles a read merges; None for what has none: lookups, and values of the batch tiers."""
+    if not isinstance(feature, WindowFeature) or not _in_ring(feature):
         return None
     window = feature.window
     return -(-window.size_us // window.hop_us) + (0 if window.offset_us else 1)

@@ -174,8 +174,8 @@ def _no_source(parameter: str, annotation: object, names: Mapping[str, Any]) -> 
     if isinstance(annotation, DeclaredFeature):
         name = annotation.function.__name__
         return (
-            f"parameter {parameter!r}: the feature {name!r} hides the source of that name; rename one of them, or begin "
-            "the file with 'from __future__ import annotations'"
+            f"parameter {parameter!r}: the feature {name!r} hides the source of that name; rename one of them, or "
+            "begin the file with 'from __future__ import annotations'"
         )
     written = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", repr(annotation))
     near = difflib.get_close_matches(str(written), known, n=1)

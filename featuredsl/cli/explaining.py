@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from featuredsl.cli.program import DEFINITIONS, chosen, program
 from featuredsl.describe import group_data
 from featuredsl.loader import load_definitions
 from featuredsl.plan import GroupPlan
+from featuredsl.tables import as_text
 from featuredsl.times import parse_time
 
 TARGETS = ("flink", "spark", "duckdb")
@@ -40,26 +39,18 @@ def explain(definitions: Path, group: str, sql: bool, at: str | None, as_json: b
             found["sql"] = {target: program([plan], target) for target in TARGETS} if sql else None
         click.echo(json.dumps({"groups": data}, allow_nan=False, ensure_ascii=False))
         return
-    console = Console()
     for plan in plans:
-        _print(console, plan, group_data(plan, at_us))
+        click.echo(_text(plan, group_data(plan, at_us)))
     if sql:
         for target in TARGETS:
             click.echo(f"\n-- {target}\n{program(plans, target)}")
 
 
-def _print(console: Console, plan: GroupPlan, data: dict[str, Any]) -> None:
-    table = Table(title=plan.heading, title_justify="left")
-    for column in _COLUMNS:
-        table.add_column(_HEADS.get(column, column))
-    for feature in data["features"]:
-        table.add_row(*(_cell(column, feature) for column in _COLUMNS))
-    console.print(table)
-    for feature in data["features"]:
-        if feature["doc"]:
-            console.print(f"  {feature['feature']}: {feature['doc'].splitlines()[0]}", markup=False, highlight=False)
-    for line in _cost_lines(data):
-        console.print(f"  {line}", markup=False, highlight=False)
+def _text(plan: GroupPlan, data: dict[str, Any]) -> str:
+    rows = [tuple(_cell(column, feature) for column in _COLUMNS) for feature in data["features"]]
+    heads = tuple(_HEADS.get(column, column) for column in _COLUMNS)
+    docs = [f"{f['feature']}: {f['doc'].splitlines()[0]}" for f in data["features"] if f["doc"]]
+    return "\n  ".join([as_text(plan.heading, heads, rows), *docs, *_cost_lines(data)])
 
 
 def _cell(column: str, feature: dict[str, Any]) -> str:

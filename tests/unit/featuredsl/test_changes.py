@@ -133,7 +133,7 @@ def champion(home: Path, model: str, fingerprints: Mapping[str, str]) -> None:
     (folder.parent / "current.json").write_text(json.dumps({"version": "3", "path": "3-abc", "sha256": "0"}))
 
 
-@pytest.fixture()
+@pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("KAFKA", "REDIS", "REGISTRY"):
         monkeypatch.delenv(f"FEATUREDSL_{name}", raising=False)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from featuredsl.errors import DefinitionError
@@ -139,8 +141,6 @@ def test_attributes_of_a_module_count_but_its_other_names_do_not(
 
 
 def test_numpy_counts_by_its_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import numpy as np
-
     changes = [("import math", "import math\nimport numpy as np"), ("x + FACTOR", "int(np.log1p(x)) + FACTOR")]
     before = version(tmp_path, *changes)
     monkeypatch.setattr(np, "__version__", "99.0")
@@ -156,23 +156,30 @@ def test_cached_and_wrapped_helpers_count_by_what_they_wrap(tmp_path: Path) -> N
     assert version(tmp_path, *cached, ("x + FACTOR", "x - FACTOR")) != first
 
 
+def head(text: str) -> tuple[str, str]:
+    return "import math", f"import math\n{text}"
+
+
+def body(text: str) -> tuple[str, str]:
+    return "x + FACTOR", text
+
+
+IDENTITY = "\n\n\ndef same(m):\n    return m\n"
+SETTING = "\n\n\ndef setting(x):\n    cfg.seen = x\n    return x\n"
 REFUSED = {
-    "through a helper": ([("x + FACTOR", "x + clock()"), ("import math", "import math\nfrom time import time as clock")],
-                         "through deeper"),
+    "through a helper": ([body("x + clock()"), head("from time import time as clock")], "through deeper"),
     "in a default": ([("by: int = 10", "by=[10]")], "a list that may change"),
     "in a nested function": ([("y * 3", "y * open('x').tell()")], "uses open()"),
-    "numpy.random": ([("import math", "import math\nimport numpy as np"), ("x + FACTOR", "x + np.random.rand()")],
-                     "differ at every call"),
-    "a module as a value": ([("y * 3", "y * len(str(math_of(featuredsl)))"), ("import math", "import math\nimport featuredsl\n\n\ndef math_of(m):\n    return m\n")],
-                            "as a whole"),
-    "a bound method": ([("import math", "import math\nimport random\n\ndice = random.Random(1).random"), ("x + FACTOR", "x + dice()")],
-                       "differ at every call"),
+    "numpy.random": ([body("x + np.random.rand()"), head("import numpy as np")], "differ at every call"),
+    "a module as a value": ([body("same(featuredsl)"), head(f"import featuredsl{IDENTITY}")], "as a whole"),
+    "a bound method": (
+        [body("dice()"), head("import random\n\ndice = random.Random(1).random")],
+        "differ at every call",
+    ),
     "hash": ([("RATES[k]", "hash(k)")], "between processes"),
-    "a partial": ([("import math", "import math\nfrom functools import partial\n\nhalf = partial(pow, 2)"), ("x + FACTOR", "x + half(x)")],
-                  "a partial"),
-    "a write to a module": ([("import math", "import math\nimport pytest as cfg"), ("x + FACTOR", "setting(x)"), ("def deeper", "def setting(x):\n    cfg.seen = x\n    return x\n\n\ndef deeper")],
-                            "sets cfg.seen"),
-}  # fmt: skip
+    "a partial": ([body("half(x)"), head("import functools\n\nhalf = functools.partial(pow, 2)")], "a partial"),
+    "a write to a module": ([body("setting(x)"), head(f"import pytest as cfg{SETTING}")], "sets cfg.seen"),
+}
 
 
 @pytest.mark.parametrize(("changes", "text"), REFUSED.values(), ids=REFUSED)
@@ -184,8 +191,6 @@ def test_what_is_refused(changes: list[tuple[str, str]], text: str, tmp_path: Pa
 
 
 def test_functions_of_a_notebook_cell_and_of_a_test_have_text() -> None:
-    import linecache
-
     text = BASE.replace("by: int = 10", "by: int = 11")
     linecache.cache["<cell-1>"] = (len(text), None, text.splitlines(keepends=True), "<cell-1>")
     names: dict[str, object] = {"__name__": "__main__"}

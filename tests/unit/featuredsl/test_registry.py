@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
@@ -183,7 +184,7 @@ def test_unknown_formats_and_other_definitions_are_refused(tmp_path: Path) -> No
 class MemoryFs:
     """As much of an fsspec file system as an object store gives."""
 
-    store: dict[str, bytes] = {}
+    store: ClassVar[dict[str, bytes]] = {}
 
     def cat_file(self, path: str) -> bytes:
         if path not in self.store:
