@@ -13,9 +13,11 @@ import pytest
 
 from featuredsl import EventSource, feature, feature_group, on_demand
 from featuredsl.errors import InputError
+from featuredsl.loader import load_definitions
 from featuredsl.testing import table, values
 
 clicks = EventSource("clicks", event_time="ts", schema={"user": str, "item": str, "price": float, "big": int})
+ROOT = Path(__file__).parents[3]
 T = 1_767_322_800_000  # 2026-01-02T03:00:00Z in ms
 HOUR = 3_600_000
 
@@ -189,9 +191,19 @@ print(found, "pyspark" in sys.modules)
 def test_it_works_in_a_plain_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
-    root = Path(__file__).parents[3]
     done = subprocess.run(
-        [sys.executable, str(script)], env={"PYTHONPATH": str(root)}, capture_output=True, text=True, check=False
+        [sys.executable, str(script)], env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False
     )
     assert done.stderr == ""
     assert done.stdout == "{'clicks_1h': 1, 'double': 2} False\n"
+
+
+def test_the_example_of_the_docs() -> None:
+    text = (ROOT / "docs" / "testing.md").read_text(encoding="utf-8")
+    code = text.split("```python\n")[1].split("```")[0]
+    assert len([line for line in code.splitlines() if line]) <= 10
+    template = ROOT / "featuredsl" / "starter" / "definitions.py.tmpl"
+    groups = load_definitions(template)
+    names: dict[str, object] = {"UserClicks": groups["user_clicks"]}
+    exec(code, names)
+    names["test_spend"]()  # type: ignore[operator]
