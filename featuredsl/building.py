@@ -15,11 +15,11 @@ from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
 from featuredsl.lineage import with_tags
 from featuredsl.nodes import Value
-from featuredsl.plan import GroupPlan, Location, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.times import format_duration, parse_duration
 from featuredsl.trace import Expr, LatestRow, Stream, TracedAggregate, TracedLookup
-from featuredsl.where import at, location_of, together
+from featuredsl.where import Location, at, location_of, together
 from featuredsl.windows import TIERS, Window, window
 
 D = TypeVar("D", DeclaredFeature, DeclaredOnDemand)

@@ -113,7 +113,7 @@ class _Here:
     def value(self, use: Use, name: str, shown: str, value: object) -> None:
         """Add the text of a value under `name`, or refuse it as `shown`."""
         if isinstance(value, _CACHED):
-            self.value(use, name, shown, value.__wrapped__)  # type: ignore[attr-defined]
+            self.value(use, name, shown, value.__wrapped__)
         elif isinstance(value, FunctionType | BuiltinFunctionType | type) or _is_ufunc(value):
             self._callable(use, name, shown, value)
         else:

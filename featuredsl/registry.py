@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from featuredsl.errors import InputError, StateError, unknown
+from featuredsl.errors import DefinitionError, InputError, StateError, unknown
 from featuredsl.files import Files, Root, files_at
 from featuredsl.fingerprint import stored_fingerprint
 from featuredsl.loader import load_definitions, load_text
@@ -68,9 +68,19 @@ class Registry:
         return cls(groups, {name: entry["store_version"] for name, entry in entries.items()})
 
     @classmethod
-    def load_or_empty(cls, root: Root) -> Registry:
-        """As `load`; an empty one where nothing was applied yet."""
-        return cls.load(root) if _index(files_at(root)) else cls({}, {})
+    def readable(cls, root: Root) -> Registry:
+        """As `load`, without the groups whose copies this release refuses or reads otherwise; maybe empty."""
+        files = files_at(root)
+        groups: dict[str, GroupPlan] = {}
+        versions: dict[str, str] = {}
+        for name, entry in _index(files).items():
+            try:
+                plan = _definitions(root, files, entry["file"]).get(name)
+            except (DefinitionError, InputError, StateError):
+                continue
+            if plan is not None and plan.version == entry["version"]:
+                groups[name], versions[name] = plan, entry["store_version"]
+        return cls(groups, versions)
 
     def group(self, name: str) -> GroupPlan:
         """A group by name. Raises InputError that lists what is applied."""

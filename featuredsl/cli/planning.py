@@ -66,7 +66,7 @@ def plan(
 
 def changes_of(settings: Settings, groups: Mapping[str, GroupPlan], uses: Sequence[ModelUse]) -> list[GroupChange]:
     """What applying the groups would change."""
-    applied = Registry.load_or_empty(settings.registry).groups
+    applied = Registry.readable(settings.registry).groups
     return [compare(applied.get(name), plan, used=bool(users_of(name, uses))) for name, plan in groups.items()]
 
 

@@ -176,6 +176,11 @@ def test_unknown_formats_and_other_definitions_are_refused(tmp_path: Path) -> No
     file.write_text(SOURCE.replace("1h", "3h"), encoding="utf-8")
     with pytest.raises(StateError, match="run `featuredsl apply` again"):
         Registry.load(root)
+    assert dict(Registry.readable(root).groups) == {}
+    file.write_text("import nothing_of_the_kind\n", encoding="utf-8")
+    assert dict(Registry.readable(root).groups) == {}
+    apply(root, write(tmp_path))
+    assert list(Registry.readable(root).groups) == ["g"]
     (root / INDEX).write_text('{"format": 3, "groups": {}}')
     with pytest.raises(StateError, match="format 3; this release reads 1 and 2"):
         Registry.load(root)
