@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import FunctionType
@@ -258,6 +259,8 @@ def _result_type(found: DType, declared: DType | None) -> DType:
 def _check_default(default: Value, dtype: DType) -> None:
     if default is not None and not fits(default, dtype):
         raise DefinitionError(f"default {default!r} is not of type {dtype}; give a default of the feature's own type")
+    if isinstance(default, float) and not math.isfinite(default):
+        raise DefinitionError(f"default {default!r} is no finite number; leave it out for null")
 
 
 def _check_name(kind: str, name: str) -> None:

@@ -10,8 +10,11 @@ import builtins
 import functools
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import NoReturn
 
@@ -20,7 +23,7 @@ from featuredsl.purity import allowed, refused_builtin, refused_module, signatur
 from featuredsl.syntax import Source, Use, global_names, written_globals
 from featuredsl.where import Location, located_error, location_of, short_path
 
-_PLAIN = (int, float, str, bool, bytes, complex, type(None))
+_PLAIN = (int, float, str, bool, bytes, complex, type(None), Decimal, Fraction)
 _FROZEN = {"list": "a tuple", "set": "a frozenset", "dict": "types.MappingProxyType({…})", "bytearray": "bytes"}
 _CACHED = type(functools.cache(len))
 _MISSING = object()
@@ -187,6 +190,8 @@ class _Here:
         if kind is MappingProxyType:
             items = ((self._constant(use, shown, k), self._constant(use, shown, v)) for k, v in value.items())  # type: ignore[attr-defined]
             return f"{{{', '.join(f'{k}: {v}' for k, v in sorted(items))}}}"
+        if isinstance(value, re.Pattern):
+            return f"re.compile({value.pattern!r}, {value.flags})"
         if kind.__name__ in _FROZEN:
             self.refuse(use, f"uses {shown!r}, a {kind.__name__} that may change; make it {_FROZEN[kind.__name__]}")
         self.refuse(

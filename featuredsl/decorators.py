@@ -38,7 +38,9 @@ def feature(
     frame = sys._getframe(1)
     names = _visible_names(frame)
 
+    @located
     def decorate(function: FunctionType) -> DeclaredFeature:
+        _check_function("feature", function)
         location = location_of(function)
         sources: tuple[EventSource, ...] = ()
         windows: tuple[WindowSpec, ...] = ()
@@ -71,7 +73,9 @@ def on_demand(
     `request` (name to type). The same code runs in serving and in training sets."""
     frame = sys._getframe(1)
 
+    @located
     def decorate(function: FunctionType) -> DeclaredOnDemand:
+        _check_function("on_demand", function)
         problem = None
         try:
             with at(location_of(function), function.__name__):
@@ -121,6 +125,13 @@ def feature_group(
     return decorate
 
 
+def _check_function(decorator: str, function: object) -> None:
+    if not isinstance(function, FunctionType):
+        raise DefinitionError(
+            f"@{decorator} takes a plain function, not {type(function).__name__}; take the other decorators away"
+        )
+
+
 def _windows(given: object) -> tuple[WindowSpec, ...]:
     if given is None:
         return ()
@@ -130,7 +141,7 @@ def _windows(given: object) -> tuple[WindowSpec, ...]:
             raise DefinitionError(
                 f"window={spec!r} is a number without a unit; write a duration, for example '1h' (3600 seconds)"
             )
-    return specs  # type: ignore[return-value]
+    return specs
 
 
 def _check_unit(what: str, given: object) -> None:

@@ -96,6 +96,7 @@ DECLARATIONS = {
     "ttl of the wrong unit": one("return e.latest().item", "str", options="ttl=3600"),
     "ttl that is no duration": one("return e.latest().item", "str", options='ttl="one day"'),
     "default of another type": one("return e.price.mean()", "float", options='window="1h", default="none"'),
+    "default that is no number": one("return e.price.sum()", "float", options='window="1h", default=float("nan")'),
     "tags as one text": one("return e.count()", options='window="1h", tags="pii"'),
     "duplicate feature": group(COUNT + COUNT),
     "collision by suffix": group(
@@ -168,6 +169,9 @@ ON_DEMAND = {
         "from time import time\n\n\ndef age(x: int) -> float:\n    return time() - x\n",
     ),
     "a global that it sets": code("def f(count: int) -> int:\n    global SEEN\n    SEEN = count\n    return SEEN"),
+    "another decorator": code(
+        "@cached\ndef f(count: int) -> int:\n    return count", "from functools import cache as cached\n"
+    ),
     "an unknown global": code("def f(count: int) -> int:\n    return count * FACTOR"),
     "a generator": code("def f(count: int) -> int:\n    yield count"),
 }

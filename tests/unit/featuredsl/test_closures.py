@@ -166,6 +166,17 @@ def body(text: str) -> tuple[str, str]:
 
 IDENTITY = "\n\n\ndef same(m):\n    return m\n"
 SETTING = "\n\n\ndef setting(x):\n    cfg.seen = x\n    return x\n"
+
+
+def test_patterns_and_exact_numbers_are_constants(tmp_path: Path) -> None:
+    patterns = head("import re\nfrom decimal import Decimal\n\nWORD = re.compile('a+')\nRATE = Decimal('0.1')")
+    use = body("x + len(WORD.findall(str(RATE)))")
+    base = version(tmp_path, patterns, use)
+    assert version(tmp_path, patterns, use, ("'a+'", "'b+'")) != base
+    assert version(tmp_path, patterns, use, ("'a+'", "'a+', re.I")) != base
+    assert version(tmp_path, patterns, use, ("'0.1'", "'0.10'")) != base
+
+
 REFUSED = {
     "through a helper": ([body("x + clock()"), head("from time import time as clock")], "through deeper"),
     "in a default": ([("by: int = 10", "by=[10]")], "a list that may change"),
