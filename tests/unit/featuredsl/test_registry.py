@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -244,3 +245,29 @@ def test_a_url_without_fsspec_says_what_to_install(tmp_path: Path, monkeypatch: 
     monkeypatch.delitem(sys.modules, "featuredsl.remote_files", raising=False)
     with pytest.raises(DependencyError, match=r"featuredsl\[remote\]"):
         apply("s3://bucket/registry", write(tmp_path))
+
+
+HELPER = SOURCE.replace("@feature_group", "def scaled(x):\n    return x * 3\n\n@feature_group") + (
+    '    @on_demand(inputs=["n"])\n    def f(n: int) -> int:\n        return scaled(n)\n'
+)
+READER = """
+import sys
+from pathlib import Path
+from featuredsl.ondemand import compute
+from featuredsl.registry import Registry
+
+(feature,) = Registry.load(Path(sys.argv[1])).group("g").on_demand
+print(compute(feature, {"n": 2}))
+"""
+
+
+def test_a_clean_process_computes_with_the_helpers(tmp_path: Path) -> None:
+    apply(tmp_path / "registry", write(tmp_path, HELPER))
+    done = subprocess.run(
+        [sys.executable, "-c", READER, str(tmp_path / "registry")],
+        env={"PYTHONPATH": str(GOLDEN.parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("6\n", "")
