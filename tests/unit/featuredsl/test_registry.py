@@ -95,13 +95,13 @@ def test_many_applies_stay_small(tmp_path: Path) -> None:
     root = tmp_path / "registry"
     versions = [SOURCE, SOURCE.replace("1h", "2h")]
     for number in range(30):
-        apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=number)
+        apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=1000 + number)
     sizes = (root / INDEX).stat().st_size
     assert len(history(root, "g")) == KEPT + 1
     assert len(list(root.iterdir())) == KEPT + 2
     for number in range(30, 36):
-        apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=number)
-    assert (root / INDEX).stat().st_size == sizes
+        apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=1000 + number)
+    assert abs((root / INDEX).stat().st_size - sizes) <= 2 * KEPT  # the numbers of store versions have 0 to 2 digits
     assert Registry.load(root).group("g").feature_names == ("n",)
 
 
