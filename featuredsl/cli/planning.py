@@ -59,7 +59,7 @@ def plan(
         for found in data:
             click.echo("\n".join(_lines(found)))
     if fail_on is not None:
-        bad = [change.group for change in changes if KINDS.index(change.kind) >= KINDS.index(fail_on)]  # type: ignore[arg-type]
+        bad = [change.group for change in changes if KINDS.index(change.kind) >= KINDS.index(fail_on)]
         if bad:
             raise CheckFailed(f"{', '.join(bad)}: at least one change is {fail_on} or worse")
 
