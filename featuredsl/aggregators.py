@@ -38,6 +38,11 @@ class Partial:
         """int, float, or a string (least and greatest)."""
         return self.lift.dtype
 
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """What it reads of a row."""
+        return (self.lift,)
+
 
 @dataclass(frozen=True, slots=True)
 class WidePartial:
@@ -54,6 +59,11 @@ class WidePartial:
     where: Node | None
     dtype: DType
     nothing: Value
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """What it reads of a row."""
+        return self.columns if self.where is None else (*self.columns, self.where)
 
     def __str__(self) -> str:
         return f"{self.kind}({', '.join(f'{name}={value!r}' for name, value in self.params)})"
@@ -107,10 +117,13 @@ class Aggregator:
             kinds = {"int": "a number", "float": "a number", "str": "a string"}
             wanted = " or ".join(dict.fromkeys(kinds[dtype] for dtype in self.takes))
             hint = "; take at(i), length(), min_element() or max_element() of it" if arg.dtype in ELEMENTS else ""
-            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{hint}")
+            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{_HINTS.get(arg.dtype, hint)}")
         partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
+
+
+_HINTS = {"str": "; convert it with to_int() or to_float()", "bool": "; use if_else(column, 1, 0)"}
 
 
 def _guard(where: Node | None, lift: Node) -> Node:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from featuredsl.errors import DefinitionError, unknown
-from featuredsl.source_checks import ARRIVAL_US
+from featuredsl.source_checks import ARRIVAL_US, joined_tags
 from featuredsl.sources import EventSource, JoinOf, TableSource, UnionOf
 
 
@@ -36,7 +36,9 @@ def union(name: str, *sources: EventSource) -> EventSource:
     sequences = {source.sequence for source in sources}
     sequence = sources[0].sequence if len(sequences) == 1 else None
     arrival = ARRIVAL_US if any(source.arrival_time is not None for source in sources) else None
-    return EventSource.derived(name, sources[0], tuple(common), UnionOf(sources), sequence, arrival)
+    tags = joined_tags(*(source.tags for source in sources))
+    kept = tuple((column, names) for column, names in tags if column in dict(common))
+    return EventSource.derived(name, sources[0], tuple(common), UnionOf(sources), sequence, arrival, kept)
 
 
 def joined(base: EventSource, table: TableSource, on: str | Sequence[str] | None, prefix: str) -> EventSource:
@@ -62,4 +64,7 @@ def joined(base: EventSource, table: TableSource, on: str | Sequence[str] | None
     columns = (*base.columns, *((name, dtype) for name, _, dtype in origin.added))
     other = "" if keys == table.key else f"[{','.join(keys)}]"
     name = f"{base.name}+{prefix}{table.name}{other}"
-    return EventSource.derived(name, base, columns, origin, base.sequence, base.arrival_time)
+    added = {of: column for column, of, _ in origin.added}
+    tags = tuple((added[column], names) for column, names in table.records.tags if column in added)
+    both = joined_tags(base.tags, tags)
+    return EventSource.derived(name, base, columns, origin, base.sequence, base.arrival_time, both)

@@ -1,15 +1,17 @@
-"""What the decorators keep of a method until its class becomes a plan, and where it was written."""
+"""What the decorators keep of a method until its class becomes a plan."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import FunctionType
+from typing import TypeVar
 
 from featuredsl.errors import DefinitionError
-from featuredsl.plan import Location
+from featuredsl.plan import OnDemandFeature, StoredFeature
 from featuredsl.sources import EventSource
+from featuredsl.where import Location, together
 from featuredsl.windows import Window
 
 WindowSpec = str | Window
@@ -17,7 +19,7 @@ WindowSpec = str | Window
 
 @dataclass(frozen=True, slots=True)
 class DeclaredFeature:
-    """What `@feature` keeps of a method."""
+    """What `@feature` keeps of a method; `problem` is told with those of the whole class."""
 
     function: FunctionType
     sources: tuple[EventSource, ...]
@@ -26,6 +28,8 @@ class DeclaredFeature:
     ttl: str | int | None
     default: object
     location: Location
+    tags: tuple[str, ...] = ()
+    problem: DefinitionError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,37 +39,35 @@ class DeclaredOnDemand:
     function: FunctionType
     inputs: tuple[str, ...]
     request: Mapping[str, object] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    problem: DefinitionError | None = None
 
 
-class at:
-    """Prefixes a DefinitionError with what and where."""
-
-    def __init__(self, location: Location, what: str) -> None:
-        self.prefix = f"{what} ({location}): "
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, DefinitionError) and " (" not in str(error).split(": ", 1)[0]:
-            raise type(error)(self.prefix + str(error)) from None
-        if isinstance(error, ValueError) and not isinstance(error, DefinitionError):
-            raise DefinitionError(self.prefix + str(error)) from None
+D = TypeVar("D", DeclaredFeature, DeclaredOnDemand)
+F = TypeVar("F", StoredFeature, OnDemandFeature)
 
 
-def location_of(function: FunctionType) -> Location:
-    """Where a function was written."""
-    return Location(short_path(function.__code__.co_filename), function.__code__.co_firstlineno)
-
-
-def short_path(file: str) -> str:
-    """A path relative to the working folder, or its last part."""
-    path = Path(file)
-    cwd = Path.cwd()
-    return str(path.relative_to(cwd)) if path.is_absolute() and path.is_relative_to(cwd) else path.name
+def built(build: Callable[[D], Sequence[F]], declared: Sequence[D]) -> tuple[F, ...]:
+    """What is built of all of them, or the errors of all of them as one."""
+    found: list[F] = []
+    errors: list[DefinitionError] = []
+    for item in declared:
+        try:
+            if item.problem is not None:
+                raise item.problem
+            doc = inspect.cleandoc(item.function.__doc__ or "")
+            found += [replace(made, tags=item.tags, doc=doc) for made in build(item)]
+        except DefinitionError as error:
+            errors.append(error)
+    if errors:
+        raise together(errors)
+    return tuple(found)
 
 
 def check_name(kind: str, name: str) -> None:
     """Refuses what is no identifier, or would be taken for one of ours."""
     if not name.isidentifier() or "__" in name or name.startswith("_"):
-        raise DefinitionError(f"{kind} name {name!r} must be an identifier without '__'")
+        raise DefinitionError(
+            f"{kind} name {name!r} must be a Python name that does not start with '_' and has no '__': output columns "
+            "are called group__feature"
+        )

@@ -6,10 +6,11 @@ import inspect
 from collections.abc import Mapping, Sequence
 
 from featuredsl.closures import closure_code
-from featuredsl.declared import DeclaredOnDemand, at, check_name, location_of
-from featuredsl.dtypes import ANNOTATIONS, ELEMENTS, DType, allows_null, from_annotation, spelled
+from featuredsl.declared import DeclaredOnDemand, built, check_name
+from featuredsl.dtypes import ANNOTATIONS, ELEMENTS, DType, allows_null, annotation_text, from_annotation, spelled
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.plan import OnDemandFeature, StoredFeature
+from featuredsl.where import at, location_of, together
 
 
 def derived_features(
@@ -17,11 +18,11 @@ def derived_features(
 ) -> tuple[OnDemandFeature, ...]:
     """The on-demand features of a group, each after its inputs, else as declared. Raises DefinitionError."""
     names = (*(f.name for f in stored), *(item.function.__name__ for item in declared))
-    made = [_feature(item, names) for item in declared]
+    made = built(lambda item: [_feature(item, names)], declared)
     types: dict[str, DType] = {f.name: f.dtype for f in (*stored, *made)}
-    for feature in made:
-        with at(feature.location, feature.name):
-            _check_parameters(feature, types)
+    errors = [error for feature in made for error in _problems(feature, types)]
+    if errors:
+        raise together(errors)
     _check_requests(made)
     return _ordered(made)
 
@@ -30,21 +31,19 @@ def _feature(item: DeclaredOnDemand, known: tuple[str, ...]) -> OnDemandFeature:
     function = item.function
     location = location_of(function)
     with at(location, function.__name__):
+        code = closure_code(function)
         check_name("feature", function.__name__)
         for wanted in item.inputs:
             _check_input(wanted, known)
         request = tuple((key, _request_type(key, kind)) for key, kind in item.request.items())
-        if twice := sorted(set(item.inputs) & set(item.request)):
-            raise DefinitionError(f"{twice[0]!r} is an input and a request input; rename one")
         parameters = tuple(inspect.signature(function).parameters)
-        expected = (*item.inputs, *item.request)
-        if set(parameters) != set(expected):
-            raise DefinitionError(f"takes {', '.join(parameters)}; inputs and request give {', '.join(expected)}")
-        dtype = from_annotation(function.__annotations__.get("return"))
+        _check_names(parameters, item)
+        annotation = function.__annotations__.get("return")
+        dtype = from_annotation(annotation)
         if dtype is None:
-            raise DefinitionError(f"needs a return type: {ANNOTATIONS}; optionally with '| None'")
+            found = "" if annotation is None else f", not {annotation_text(annotation)}"
+            raise DefinitionError(f"needs a return type: {ANNOTATIONS}; optionally with '| None'{found}")
         nullable = frozenset(p for p in parameters if allows_null(function.__annotations__.get(p)))
-        code = closure_code(function)
         return OnDemandFeature(function.__name__, dtype, item.inputs, request, nullable, function, code, location)
 
 
@@ -62,17 +61,44 @@ def _check_input(wanted: str, known: tuple[str, ...]) -> None:
 def _request_type(name: str, annotation: object) -> DType:
     dtype = from_annotation(annotation)
     if dtype is None:
-        raise DefinitionError(f"request input {name!r} has type {annotation!r}; use {ANNOTATIONS}")
+        raise DefinitionError(f"request input {name!r} has type {annotation_text(annotation)}; use {ANNOTATIONS}")
     return dtype
 
 
+def _check_names(parameters: tuple[str, ...], item: DeclaredOnDemand) -> None:
+    expected = (*item.inputs, *item.request)
+    for name in expected:
+        if expected.count(name) > 1:
+            raise DefinitionError(f"{name!r} is given twice in inputs and request; rename the request input")
+        if name not in parameters:
+            raise DefinitionError(unknown("input", name, "the parameters", parameters) + " Add it as a parameter")
+    for name in parameters:
+        if name not in expected:
+            text = unknown("parameter", name, "inputs and request", expected)
+            raise DefinitionError(text + " Add it to inputs=[…] or request={…}")
+
+
+def _problems(feature: OnDemandFeature, types: Mapping[str, DType]) -> list[DefinitionError]:
+    try:
+        with at(feature.location, feature.name):
+            _check_parameters(feature, types)
+    except DefinitionError as error:
+        return [error]
+    return []
+
+
 def _check_parameters(feature: OnDemandFeature, types: Mapping[str, DType]) -> None:
-    """A parameter's annotation, where it is one of ours, must be able to hold what it gets."""
+    """A parameter's annotation must be able to hold what it gets."""
     given = {name: types[name] for name in feature.inputs} | dict(feature.request)
     for name, dtype in given.items():
-        wanted = from_annotation(feature.function.__annotations__.get(name))
-        if wanted is not None and not _holds(wanted, dtype):
-            raise DefinitionError(f"parameter {name!r} is annotated {spelled(wanted)}, but it gets {spelled(dtype)}")
+        annotation = feature.function.__annotations__.get(name)
+        wanted = from_annotation(annotation)
+        if annotation is None or (wanted is not None and _holds(wanted, dtype)):
+            continue
+        raise DefinitionError(
+            f"parameter {name!r} is annotated {annotation_text(annotation)} but gets {spelled(dtype)}; write "
+            f"'{name}: {spelled(dtype)}', with '| None' where the function answers for a null"
+        )
 
 
 def _holds(wanted: DType, given: DType) -> bool:

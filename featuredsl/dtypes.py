@@ -41,6 +41,13 @@ def from_annotation(annotation: Any) -> DType | None:
     return _PYTHON.get(annotation)
 
 
+def annotation_text(annotation: object) -> str:
+    """An annotation as an author writes it."""
+    if isinstance(annotation, str):
+        return annotation
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
 def allows_null(annotation: Any) -> bool:
     """True for an annotation with `| None`."""
     if isinstance(annotation, str):

@@ -22,9 +22,14 @@ class FeatureError(Exception):
 
 
 class DefinitionError(FeatureError, ValueError):
-    """A feature definition is wrong. The text names file:line, what exists and what to do."""
+    """A feature definition is wrong. The text names file:line, what exists and what to do.
+
+    `located` is true once the text says where; `lines` are the single texts where several errors came together.
+    """
 
     exit_code = 2
+    located: bool = False
+    lines: tuple[str, ...] = ()
 
 
 class UnsupportedError(DefinitionError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,8 +49,25 @@ def load_events(
     With `as_of_us` only rows that arrived by then are loaded; without an arrival time a row arrives at its event time.
     Raises InputError when the file cannot be read, or when no row has a usable time.
     """
+    loaded, refused = _load(con, source, path, _scan(source, path), as_of_us)
+    if refused and dead_letters is not None:
+        _write_rejects(source, refused, path, dead_letters)
+    return loaded
+
+
+def load_records(con: duckdb.DuckDBPyConnection, source: EventSource, records: Sequence[str]) -> Sequence[Refused]:
+    """As `load_events`, of JSON objects at hand; returns those that are refused."""
+    con.execute("CREATE OR REPLACE TEMP TABLE fdsl_records (raw VARCHAR)")
+    if records:
+        con.execute("INSERT INTO fdsl_records SELECT unnest(?)", [list(records)])
+    return _load(con, source, Path("events"), _json("SELECT raw FROM fdsl_records", source))[1]
+
+
+def _load(
+    con: duckdb.DuckDBPyConnection, source: EventSource, path: Path, scan: str, as_of_us: int | None = None
+) -> tuple[Loaded, Sequence[Refused]]:
     scanned = f"{source.name}__scanned"
-    con.execute(f"CREATE OR REPLACE TEMP TABLE {DUCKDB.ident(scanned)} AS {_scan(source, path)}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE {DUCKDB.ident(scanned)} AS {scan}")
     names = ", ".join(DUCKDB.ident(name) for name in source.view_columns)
     table, rows = DUCKDB.ident(source.name), DUCKDB.ident(scanned)
     known = "TRUE" if as_of_us is None else f"{list(source.time_columns)[-1]} <= {as_of_us}"
@@ -58,10 +75,10 @@ def load_events(
     good, bad, bad_times, later = _counts(con, rows, known)
     if not good and not later and bad and bad == bad_times:
         raise InputError(_no_time(con, source, path, rows))
-    if bad and dead_letters is not None:
-        _write_rejects(con, source, rows, path, dead_letters)
+    query = f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL"
+    refused = con.execute(query).fetchall() if bad else []
     con.execute(f"DROP TABLE {rows}")
-    return Loaded(source.name, good, bad, later)
+    return Loaded(source.name, good, bad, later), refused
 
 
 def _counts(con: duckdb.DuckDBPyConnection, rows: str, known: str) -> tuple[int, int, int, int]:
@@ -91,8 +108,16 @@ def _scan(source: EventSource, path: Path) -> str:
         f"SELECT raw FROM read_csv({file}, columns = {{'raw': 'VARCHAR'}}, header = false, delim = '\\x01', "
         "quote = '', escape = '', max_line_size = 33554432) WHERE trim(raw) <> ''"
     )
+    return _json(raw, source)
+
+
+def _json(raw: str, source: EventSource) -> str:
     raw = f"SELECT raw, TRY_CAST(raw AS JSON) AS doc FROM ({raw})"
     return _typed(source, raw, {name: _json_cell(name, dtype) for name, dtype in source.columns}, _json_text)
+
+
+Refused = tuple[str, str]
+"""A record as it came, and the reason: a code, or `code:column`."""
 
 
 def _check_header(source: EventSource, path: Path, file: str) -> None:
@@ -263,10 +288,9 @@ def _fitting(source: EventSource, raw: str, field: str) -> str | None:
     return None if source.time_range is None else fitting_unit(value, source.time_range)
 
 
-def _write_rejects(con: duckdb.DuckDBPyConnection, source: EventSource, rows: str, path: Path, out: Path) -> None:
-    found = con.execute(f"SELECT raw, reason FROM {rows} WHERE reason IS NOT NULL").fetchall()
+def _write_rejects(source: EventSource, refused: Sequence[Refused], path: Path, out: Path) -> None:
     with out.open("a", encoding="utf-8") as file:
-        for raw, reason in found:
+        for raw, reason in refused:
             code, _, detail = reason.partition(":")
             if reason.startswith(BAD_TIME):
                 detail = f"{detail}: {_time_problem(source, raw, detail)}"

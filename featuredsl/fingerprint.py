@@ -16,7 +16,17 @@ MEANING = 1
 
 def fingerprint(plan: GroupPlan) -> str:
     """12 hex digits of the SHA-256 of the plan's canonical form."""
-    text = json.dumps(canonical(plan), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return digest(canonical(plan))
+
+
+def stored_fingerprint(plan: GroupPlan) -> str:
+    """The fingerprint of what is stored: everything but the on-demand features."""
+    return digest({**canonical(plan), "on_demand": {}})
+
+
+def digest(data: object) -> str:
+    """12 hex digits for plain data."""
+    text = json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -87,7 +97,7 @@ def _wide(part: WidePartial) -> list[Any]:
 def _on_demand(feature: OnDemandFeature) -> dict[str, Any]:
     return {
         "dtype": feature.dtype,
-        "inputs": list(feature.inputs),
+        "inputs": sorted(feature.inputs),
         "request": dict(feature.request),
         "code": feature.code,
     }

@@ -27,7 +27,8 @@ class Fluent:
             raise AttributeError(name)
         if name in BANNED:
             raise DefinitionError(f"there is no {name}(): {BANNED[name]}")
-        known = tuple(sorted(n for n in dir(type(self)) if not n.startswith("_")))
+        kind = type(self)
+        known = tuple(sorted(n for n in dir(kind) if not n.startswith("_") and callable(getattr(kind, n))))
         raise DefinitionError(unknown("operation", name, "expressions", known))
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]

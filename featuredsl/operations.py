@@ -45,7 +45,9 @@ class Operation:
 
 def _require(op: str, kinds: tuple[DType, ...], ok: bool, wanted: str) -> None:
     if not ok:
-        raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds) or 'nothing'}")
+        mixed = "str" in kinds and not NUMERIC.isdisjoint(kinds)
+        hint = "; convert one with to_int(), to_float() or to_str()" if mixed else ""
+        raise DefinitionError(f"'{op}' takes {wanted}, not {' and '.join(kinds) or 'nothing'}{hint}")
 
 
 def _scalars(op: str, kinds: tuple[DType, ...], hint: str) -> None:

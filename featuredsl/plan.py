@@ -11,19 +11,11 @@ from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Node
 from featuredsl.sources import EventSource, TableSource
+from featuredsl.tables import as_html, as_text
+from featuredsl.times import format_duration
 from featuredsl.values import Constant
+from featuredsl.where import Location
 from featuredsl.windows import TIERS, Tier, Window
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """Where something was written."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +29,8 @@ class WindowFeature:
     window: Window
     default: Constant
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
     @property
     def tier(self) -> Tier:
@@ -71,6 +65,8 @@ class LookupFeature:
     ttl_us: int | None
     default: Constant
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
     @property
     def tier(self) -> Tier:
@@ -102,13 +98,19 @@ class OnDemandFeature:
     function: Callable[..., Any] = field(compare=False)
     code: str
     location: Location
+    tags: tuple[str, ...] = field(default=(), compare=False)
+    doc: str = field(default="", compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+SHOWN = ("feature", "type", "tier", "from", "window", "hop", "tags", "doc")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class GroupPlan:
     """A feature group: its entity, sources and features. `version` is the fingerprint of its meaning.
 
-    `on_demand` is in the order of evaluation: an input stands before what is derived from it.
+    `on_demand` is in the order of evaluation: an input stands before what is derived from it. Its repr is a table of
+    the features, in notebooks too.
     """
 
     name: str
@@ -158,6 +160,33 @@ class GroupPlan:
     def request_inputs(self) -> dict[str, DType]:
         """What the on-demand features need from the request."""
         return {name: dtype for feature in self.on_demand for name, dtype in feature.request}
+
+    @property
+    def heading(self) -> str:
+        """For example `user_clicks@1a2b3c4d5e6f by (user_id: str), owner ranking`."""
+        entity = ", ".join(f"{name}: {dtype}" for name, dtype in self.entity)
+        return f"{self.name}@{self.version} by ({entity})" + (f", owner {self.owner}" if self.owner else "")
+
+    def __repr__(self) -> str:
+        return as_text(self.heading, SHOWN, [_cells(item) for item in (*self.features, *self.on_demand)])
+
+    def _repr_html_(self) -> str:
+        return as_html(self.heading, self.doc, SHOWN, [_cells(item) for item in (*self.features, *self.on_demand)])
+
+
+def _cells(feature: StoredFeature | OnDemandFeature) -> tuple[str, ...]:
+    """A row of `SHOWN`."""
+    about = (", ".join(feature.tags), feature.doc.split("\n")[0])
+    if isinstance(feature, OnDemandFeature):
+        inputs = ", ".join((*feature.inputs, *(f"request.{name}" for name, _ in feature.request)))
+        return (feature.name, feature.dtype, "on demand", inputs, "", "", *about)
+    common = (feature.name, feature.dtype, feature.freshness)
+    if isinstance(feature, WindowFeature):
+        tile_us = feature.window.tile_us
+        hop = "" if tile_us is None else format_duration(tile_us)
+        return (*common, ", ".join(feature.source_names), str(feature.window), hop, *about)
+    ttl = "" if feature.ttl_us is None else f", ttl {format_duration(feature.ttl_us)}"
+    return (*common, feature.source, f"latest{ttl}", "", *about)
 
 
 def inputs_of(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:

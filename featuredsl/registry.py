@@ -1,26 +1,44 @@
 """What is applied: a folder with a copy of each group's definition file, and an index that is replaced at once.
 
 A reader never sees half an `apply`: files are written under their content's hash first, then the index is
-renamed into place. Loading traces the copies again and checks that the fingerprints still agree.
+replaced. Loading traces the copies again and checks that the fingerprints still agree. The index keeps the last
+versions of a group; copies that nothing names any more are removed, so any number of applies stays small.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from featuredsl.errors import InputError, StateError
-from featuredsl.loader import load_definitions
+from featuredsl.errors import DefinitionError, InputError, StateError, unknown
+from featuredsl.files import Files, Root, files_at
+from featuredsl.fingerprint import stored_fingerprint
+from featuredsl.loader import load_definitions, load_text
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan
 from featuredsl.tiles import store_layout
 
 INDEX = "registry.json"
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
+KEPT = 20
+"""How many earlier versions of a group are kept."""
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a group: since when (microseconds, None when not known) and under which store version."""
+
+    version: str
+    store_version: str
+    file: str
+    applied_us: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,27 +49,43 @@ class Registry:
     store_versions: Mapping[str, str]
 
     @classmethod
-    def load(cls, root: Path) -> Registry:
+    def load(cls, root: Root) -> Registry:
         """Read a registry folder. Raises InputError when nothing is applied there, StateError on a mismatch."""
-        entries = _index(root)
+        files = files_at(root)
+        entries = _index(files)
         if not entries:
             raise InputError(f"no feature group is applied in {root}; run `featuredsl apply DEF.py`")
+        loaded = {file: _definitions(root, files, file) for file in {entry["file"] for entry in entries.values()}}
         groups: dict[str, GroupPlan] = {}
-        files = {file: load_definitions(root / file) for file in dict.fromkeys(e["file"] for e in entries.values())}
         for name, entry in entries.items():
-            plan = files[entry["file"]][name]
-            if plan.version != entry["version"]:
+            plan = loaded[entry["file"]].get(name)
+            if plan is None or plan.version != entry["version"]:
                 raise StateError(
-                    f"group {name!r}: the stored definition has version {plan.version}, the index says "
+                    f"group {name!r}: the stored definition has version {plan and plan.version}, the index says "
                     f"{entry['version']}; run `featuredsl apply` again with this release"
                 )
             groups[name] = plan
         return cls(groups, {name: entry["store_version"] for name, entry in entries.items()})
 
+    @classmethod
+    def readable(cls, root: Root) -> Registry:
+        """As `load`, without the groups whose copies this release refuses or reads otherwise; maybe empty."""
+        files = files_at(root)
+        groups: dict[str, GroupPlan] = {}
+        versions: dict[str, str] = {}
+        for name, entry in _index(files).items():
+            try:
+                plan = _definitions(root, files, entry["file"]).get(name)
+            except (DefinitionError, InputError, StateError):
+                continue
+            if plan is not None and plan.version == entry["version"]:
+                groups[name], versions[name] = plan, entry["store_version"]
+        return cls(groups, versions)
+
     def group(self, name: str) -> GroupPlan:
         """A group by name. Raises InputError that lists what is applied."""
         if name not in self.groups:
-            raise InputError(f"no group {name!r}; applied groups: {', '.join(sorted(self.groups))}")
+            raise InputError(unknown("group", name, "the registry", tuple(sorted(self.groups))))
         return self.groups[name]
 
     def layout(self, name: str) -> StoreLayout:
@@ -59,36 +93,98 @@ class Registry:
         return store_layout(self.group(name), self.store_versions[name])
 
 
-def apply(root: Path, definitions: Path, *, store_suffix: str = "") -> dict[str, str]:
+def history(root: Root, group: str) -> list[Version]:
+    """The versions of a group, the current one first. Raises InputError when it was never applied."""
+    entries = _index(files_at(root))
+    if group not in entries:
+        raise InputError(unknown("group", group, "the registry", tuple(sorted(entries))))
+    current = entries[group]
+    return [_version(entry) for entry in (current, *reversed(current["history"]))]
+
+
+def apply(root: Root, definitions: Path, *, store_suffix: str = "", at_us: int | None = None) -> dict[str, str]:
     """Record the groups of a definition file; returns group to store version. Idempotent.
 
-    `store_suffix` keeps the values of one run apart from those of another: it is part of the store version.
+    A group whose stored features mean the same keeps its store version, so new on-demand features or docs need no
+    rebuild. `store_suffix` keeps the values of one run apart from those of another: it is part of the store
+    version. `at_us` is the time that the history shows for versions that are new.
     """
     groups = load_definitions(definitions)
     source = definitions.read_bytes()
+    files = files_at(root)
     file = f"{hashlib.sha256(source).hexdigest()[:16]}.py"
-    root.mkdir(parents=True, exist_ok=True)
-    _replace(root / file, source)
-    entries = _index(root)
-    for name, plan in groups.items():
-        store_version = f"{plan.version}{'-' + store_suffix if store_suffix else ''}"
-        entries[name] = {"version": plan.version, "store_version": store_version, "file": file}
-    text = json.dumps({"format": FORMAT, "groups": entries}, indent=1, sort_keys=True)
-    _replace(root / INDEX, text.encode())
+    before = _index(files)
+    entries = {
+        **before,
+        **{name: _entry(plan, file, store_suffix, at_us, before.get(name)) for name, plan in groups.items()},
+    }
+    if files.read(file) != source:
+        files.replace(file, source)
+    if entries != before:
+        files.replace(INDEX, json.dumps({"format": FORMAT, "groups": entries}, indent=1, sort_keys=True).encode())
+    _remove_unnamed(files, entries)
     return {name: entries[name]["store_version"] for name in groups}
 
 
-def _index(root: Path) -> dict[str, dict[str, str]]:
-    path = root / INDEX
-    if not path.is_file():
+def _entry(plan: GroupPlan, file: str, suffix: str, at_us: int | None, before: Entry | None) -> Entry:
+    own = {"version": plan.version, "stored": stored_fingerprint(plan), "suffix": suffix, "file": file}
+    if before is None:
+        return {**own, "store_version": _fresh(plan.version, suffix, set()), "applied_us": at_us, "history": []}
+    same_store = before["stored"] in (own["stored"], plan.version) and before["suffix"] == suffix
+    if same_store and before["version"] == plan.version:
+        return {**before, "file": file}
+    past = [*before["history"], {key: value for key, value in before.items() if key != "history"}][-KEPT:]
+    kept = before["store_version"]
+    used = {entry["store_version"] for entry in past}
+    store_version = kept if same_store else _fresh(plan.version, suffix, used)
+    return {**own, "store_version": store_version, "applied_us": at_us, "history": past}
+
+
+def _fresh(version: str, suffix: str, used: set[str]) -> str:
+    """A store version that no earlier version of the group has: values written long ago have gaps."""
+    name = f"{version}-{suffix}" if suffix else version
+    number = 2
+    while name in used:
+        name = f"{version}-{suffix}-{number}" if suffix else f"{version}-{number}"
+        number += 1
+    return name
+
+
+def _version(entry: Entry) -> Version:
+    return Version(entry["version"], entry["store_version"], entry["file"], entry["applied_us"])
+
+
+def _remove_unnamed(files: Files, entries: Mapping[str, Entry]) -> None:
+    named = {item["file"] for entry in entries.values() for item in (entry, *entry["history"])}
+    for name in files.names():
+        if name.endswith(".py") and name not in named:
+            files.remove(name)
+
+
+def _definitions(root: Root, files: Files, file: str) -> dict[str, GroupPlan]:
+    if isinstance(root, Path):
+        return load_definitions(root / file)
+    content = files.read(file)
+    if content is None:
+        raise StateError(f"{files.where}: the index names {file}, which is not there; run `featuredsl apply` again")
+    return load_text(content.decode(), f"{files.where.rstrip('/')}/{file}")
+
+
+def _index(files: Files) -> dict[str, Entry]:
+    """Group to entry. Format 1 had no history and no fingerprint of what is stored."""
+    content = files.read(INDEX)
+    if content is None:
         return {}
-    data = json.loads(path.read_text())
-    if data.get("format") != FORMAT:
-        raise StateError(f"{path} has format {data.get('format')!r}; this release reads {FORMAT}")
-    return dict(data["groups"])
+    data = json.loads(content)
+    if data.get("format") not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise StateError(f"{files.where}/{INDEX} has format {data.get('format')!r}; this release reads {known}")
+    return {name: _upgraded(entry) for name, entry in data["groups"].items()}
 
 
-def _replace(path: Path, content: bytes) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_bytes(content)
-    temporary.replace(path)
+def _upgraded(entry: Entry) -> Entry:
+    """An entry of format 1 as one of format 2; what it stores is known by the whole version only."""
+    if "history" in entry:
+        return dict(entry)
+    suffix = entry["store_version"].removeprefix(entry["version"]).removeprefix("-")
+    return {"stored": entry["version"], "suffix": suffix, "applied_us": None, "history": [], **entry}

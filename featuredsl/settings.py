@@ -26,11 +26,12 @@ class Settings:
 
     Each field comes from the first that has it: an explicit option of `load`, the environment variable
     `FEATUREDSL_<NAME>`, `<home>/stack.json` (written by `featuredsl up`), the default. An endpoint that
-    nobody named is the empty string; ask for it with `require`, which says what to do.
+    nobody named is the empty string; ask for it with `require`, which says what to do. `registry` is a folder
+    or a URL.
     """
 
     home: Path
-    registry: Path
+    registry: Path | str
     jars: Path
     mlflow: str
     kafka: str = ""
@@ -51,7 +52,7 @@ class Settings:
         values = stack_endpoints(home) | given
         return cls(
             home=home,
-            registry=Path(values.get("registry", home / "registry")).absolute(),
+            registry=_folder_or_url(str(values.get("registry", home / "registry"))),
             jars=Path(values.get("jars", Path("build") / "jars")).absolute(),
             mlflow=values.get("mlflow", f"sqlite:///{home / 'mlflow.db'}"),
             prefix=values.get("prefix", ""),
@@ -70,6 +71,10 @@ class Settings:
     def logs(self) -> Path:
         """The folder of all log files."""
         return self.home / "logs"
+
+
+def _folder_or_url(text: str) -> Path | str:
+    return text if "://" in text else Path(text).absolute()
 
 
 def stack_endpoints(home: Path) -> dict[str, str]:

@@ -7,7 +7,7 @@ of source; `origin` says what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
@@ -15,12 +15,16 @@ from featuredsl.source_checks import (
     ARRIVAL_US,
     EVENT_US,
     Columns,
+    ColumnTags,
+    bad_unit,
     check_keys,
     check_sequence,
     check_unique,
+    column_tags,
     read_columns,
 )
 from featuredsl.times import TIME_RANGE, UNIT_US, TimeRange
+from featuredsl.where import located
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,9 @@ class EventSource:
     only records that arrived by t. `sequence` breaks ties of equal event times; without it the arrival does.
     `unique` names columns: records that agree on all of them are one event, the first; with `within`, a record
     later than that after the first starts a new event.
+
+    `pii` names columns with personal data; `tags` gives columns other tags. Every feature that reads such a column
+    carries them.
     """
 
     name: str
@@ -50,7 +57,9 @@ class EventSource:
     unique: tuple[str, ...]
     within_us: int | None
     origin: UnionOf | JoinOf | None
+    tags: ColumnTags = field(compare=False)
 
+    @located
     def __init__(
         self,
         name: str,
@@ -65,9 +74,11 @@ class EventSource:
         within: str | int | None = None,
         time_unit: str = "ms",
         time_range: TimeRange = TIME_RANGE,
+        pii: str | Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
     ) -> None:
         if time_unit not in UNIT_US:
-            raise DefinitionError(f"source {name!r}: time_unit {time_unit!r} is none of s, ms, us")
+            raise DefinitionError(bad_unit(name, time_unit))
         if arrival_time == event_time:
             raise DefinitionError(f"source {name!r}: arrival_time is the event time; leave it out when they are one")
         times = (event_time, arrival_time) if arrival_time else (event_time,)
@@ -91,11 +102,12 @@ class EventSource:
             unique=keys,
             within_us=within_us,
             origin=None,
+            tags=column_tags(name, columns, pii, tags or {}),
         )
 
     def _set(self, **fields: object) -> None:
-        for field, value in fields.items():
-            object.__setattr__(self, field, value)
+        for attribute, value in fields.items():
+            object.__setattr__(self, attribute, value)
 
     @classmethod
     def derived(
@@ -106,6 +118,7 @@ class EventSource:
         origin: UnionOf | JoinOf,
         sequence: str | None,
         arrival_time: str | None,
+        tags: ColumnTags,
     ) -> EventSource:
         made = object.__new__(cls)
         made._set(
@@ -121,6 +134,7 @@ class EventSource:
             unique=(),
             within_us=None,
             origin=origin,
+            tags=tags,
         )
         return made
 
@@ -182,6 +196,7 @@ class TableSource:
     key: tuple[str, ...]
     records: EventSource
 
+    @located
     def __init__(
         self,
         name: str,
@@ -193,6 +208,8 @@ class TableSource:
         table: str | None = None,
         time_unit: str = "ms",
         time_range: TimeRange = TIME_RANGE,
+        pii: str | Sequence[str] = (),
+        tags: Mapping[str, str | Sequence[str]] | None = None,
     ) -> None:
         records = EventSource(
             name,
@@ -202,6 +219,8 @@ class TableSource:
             table=table,
             time_unit=time_unit,
             time_range=time_range,
+            pii=pii,
+            tags=tags,
         )
         keys = (key,) if isinstance(key, str) else tuple(key)
         check_keys(f"table {name!r}: key", name, keys, records.columns)

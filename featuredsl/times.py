@@ -30,7 +30,11 @@ def parse_duration(text: str | int) -> int:
     True
     """
     if isinstance(text, int):
+        if text <= 0:
+            raise InputError(f"{text!r} is not a positive duration; write it like '30s', '5m', '1h' or '7d'")
         return text
+    if not isinstance(text, str):
+        raise InputError(f"{text!r} is not a duration; write it like '30s', '5m', '1h' or '7d'")
     rest = text.strip()
     total, position = 0, 0
     while position < len(rest):

@@ -138,7 +138,8 @@ class Expr(Fluent, Summaries):
         if isinstance(other, Expr):
             if other.stream.source != self.stream.source:
                 raise DefinitionError(
-                    f"one expression mixes sources {self.stream.source.name!r} and {other.stream.source.name!r}"
+                    f"one expression mixes sources {self.stream.source.name!r} and {other.stream.source.name!r}; an "
+                    "event knows only its own columns: aggregate each source, and combine with ratio() or @on_demand"
                 )
             return other.node
         return literal(other, like)
@@ -193,7 +194,9 @@ class Expr(Fluent, Summaries):
     def latest(self) -> TracedLookup:
         """The latest value that is not null."""
         if not isinstance(self.node, Column):
-            raise DefinitionError("latest() takes a column, not an expression")
+            raise DefinitionError(
+                "latest() takes a column, not an expression; look the column up, and compute with it in @on_demand"
+            )
         present = call("not", call("is_null", self.node))
         where = present if self.stream.where is None else call("and", self.stream.where, present)
         column = (self.node.name, self.node.dtype)

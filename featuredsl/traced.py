@@ -17,7 +17,9 @@ class TracedAggregate:
 
     def __truediv__(self, other: TracedAggregate) -> TracedAggregate:
         if not isinstance(other, TracedAggregate):
-            raise DefinitionError("an aggregate can only be divided by an aggregate")
+            raise DefinitionError(
+                "an aggregate can only be divided by an aggregate; other arithmetic of features belongs into @on_demand"
+            )
         for side in (self, other):
             if side.aggregate.dtype not in NUMERIC:
                 raise DefinitionError(f"a ratio is of two numbers; one side is {side.aggregate.dtype}")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from featuredsl.errors import DefinitionError, InputError
 from featuredsl.tiers import TIERS, Edge, Tier
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND, format_duration, parse_duration
+from featuredsl.where import located
 from featuredsl.window_kinds import BEGINNING, Lifetime, Session, Sliding, Span, Tumbling, Window
 
 __all__ = [
@@ -32,7 +30,6 @@ __all__ = [
 ]
 
 Duration = str | int
-T = TypeVar("T")
 HOPS = (DAY, HOUR, 5 * MINUTE, MINUTE, 30 * SECOND, 5 * SECOND, SECOND)
 SHORTEST: Final = 12 * SECOND
 
@@ -40,20 +37,23 @@ lifetime: Final = Lifetime()
 """The window of every event before t: `window=lifetime`."""
 
 
+@located
 def window(size: Duration, *, hop: Duration | None = None, offset: Duration | None = None) -> Sliding:
     """A sliding window, for example `window("1d", offset="1d")`; durations are texts or microseconds."""
-    return _located("window()", lambda: _sliding(size, hop, offset))
+    return _sliding(size, hop, offset)
 
 
+@located
 def tumbling(size: Duration) -> Tumbling:
     """The last complete window of `size` (whole seconds), aligned to the Unix epoch: `tumbling("1h")` at 10:20 is
     [09:00, 10:00)."""
-    return _located("tumbling()", lambda: _tumbling(size))
+    return _tumbling(size)
 
 
+@located
 def session(gap: Duration) -> Session:
     """The last session closed by t: events less than `gap` apart; `session("30m")` closes 30 minutes after its last."""
-    return _located("session()", lambda: Session(_positive("session gap", gap), _spelled(gap)))
+    return Session(_positive("session gap", gap), _spelled(gap))
 
 
 def as_window(spec: object) -> Window:
@@ -122,13 +122,3 @@ def _positive(what: str, value: object) -> int:
 def _spelled(duration: Duration) -> str:
     """A duration as a part of a feature's name: as the author wrote it."""
     return duration.replace(" ", "") if isinstance(duration, str) else format_duration(duration)
-
-
-def _located(what: str, make: Callable[[], T]) -> T:
-    """What `make` gives; an error names the line that asked."""
-    try:
-        return make()
-    except DefinitionError as error:
-        frame = sys._getframe(2)
-        place = f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
-        raise DefinitionError(f"{what} ({place}): {error}") from None

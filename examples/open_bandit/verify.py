@@ -60,7 +60,7 @@ def features(loop: Loop) -> Stage:
     rows = sent[topics.EXPOSURES] + sent[topics.CLICKS]
     rejected = sum(map(len, letters))
     check = Check("the torn lines are dead letters", rejected == 2, _reasons(letters))
-    registry = loop.run.shown(loop.settings.registry)
+    registry = loop.run.shown(Path(loop.settings.registry))
     where = f"FEATUREDSL_REGISTRY={registry} featuredsl get segment KEY --json"
     return Stage("features (Flink → Redis)", rows, None, rejected, where, (check,))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from featuredsl.compilers.flink import GroupTarget, StreamConfig
@@ -17,7 +16,7 @@ KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "groups")
 
 def statements(config: Mapping[str, Any]) -> list[str]:
     """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder) and groups (names)."""
-    registry = Registry.load(Path(config["registry"]))
+    registry = Registry.load(config["registry"])
     targets = [GroupTarget(registry.group(name), registry.layout(name)) for name in config["groups"]]
     return compile_statements(targets, stream_config(config))
 

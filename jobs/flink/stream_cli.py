@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from rich.console import Console
 
-from featuredsl.cli.definitions import chosen
+from featuredsl.cli.program import chosen
 from featuredsl.online.store import OnlineStore
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -30,23 +31,48 @@ class Trigger:
 def send_manual(bootstrap: str, prefix: str, model: str, at_ms: int, evidence: Sequence[str] = ()) -> Trigger:
     """Put a MANUAL trigger on the topic (manual ones are never limited); returns it."""
     trigger = Trigger(f"manual-{model}-{uuid.uuid4().hex[:12]}", model, "MANUAL", tuple(evidence))
-    record = {
-        "trigger_id": trigger.trigger_id,
-        "ts": at_ms,
-        "model": model,
-        "reason": trigger.reason,
-        "decision": "accepted",
-        "cooldown_until": None,
-        "evidence": list(evidence),
-    }
+    _send(bootstrap, prefix, [trigger], at_ms)
+    return trigger
+
+
+def send_feature_changes(
+    bootstrap: str, prefix: str, changed: Mapping[str, Sequence[str]], at_ms: int
+) -> tuple[str, ...]:
+    """Put a FEATURE_CHANGE trigger on the topic for every model; returns their ids.
+
+    `changed` is model -> `group@version` of what changed. The id is made of both, so sending again is harmless:
+    a trigger that was handled is never trained again.
+    """
+    triggers = []
+    for model, evidence in sorted(changed.items()):
+        digest = hashlib.sha256("\n".join([model, *sorted(evidence)]).encode()).hexdigest()[:12]
+        triggers.append(Trigger(f"feature-change-{model}-{digest}", model, "FEATURE_CHANGE", tuple(sorted(evidence))))
+    _send(bootstrap, prefix, triggers, at_ms)
+    return tuple(trigger.trigger_id for trigger in triggers)
+
+
+def _send(bootstrap: str, prefix: str, triggers: Sequence[Trigger], at_ms: int) -> None:
     name = topic(prefix, RETRAIN_TRIGGERS)
     kafka.ensure_topics(bootstrap, [name])
     sender = kafka.producer(bootstrap)
-    sender.produce(name, orjson.dumps(record), key=model.encode())
+    for trigger in triggers:
+        sender.produce(name, orjson.dumps(record_of(trigger, at_ms)), key=trigger.model.encode())
     if sender.flush(FLUSH_S):
-        msg = f"Kafka at {bootstrap} did not take the trigger within {FLUSH_S:g} s"
+        msg = f"Kafka at {bootstrap} did not take the trigger within {FLUSH_S:g} s; try again, or `featuredsl trigger`"
         raise DependencyError(msg)
-    return trigger
+
+
+def record_of(trigger: Trigger, at_ms: int) -> dict[str, object]:
+    """The event of an accepted trigger, as in schemas/events/retrain_trigger."""
+    return {
+        "trigger_id": trigger.trigger_id,
+        "ts": at_ms,
+        "model": trigger.model,
+        "reason": trigger.reason,
+        "decision": "accepted",
+        "cooldown_until": None,
+        "evidence": list(trigger.evidence),
+    }
 
 
 class TriggerReader:

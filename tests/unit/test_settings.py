@@ -32,6 +32,13 @@ def test_defaults(tmp_path: Path) -> None:
     assert (settings.kafka, settings.prefix) == ("", "")
 
 
+def test_a_registry_may_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FEATUREDSL_REGISTRY", "s3://bucket/registry")
+    assert Settings.load().registry == "s3://bucket/registry"
+    monkeypatch.setenv("FEATUREDSL_REGISTRY", "here")
+    assert Settings.load().registry == Path("here").absolute()
+
+
 def test_option_before_environment_before_stack(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     write_stack(tmp_path / ".featuredsl", kafka="stack:1", redis="redis://stack", flink="http://stack")
     monkeypatch.setenv("FEATUREDSL_KAFKA", "env:1")

@@ -218,7 +218,7 @@ def default_of_another_type() -> None:
         (sum_of_text, ["sum() takes a number, not str"]),
         (mixed_types, ["'==' takes two values of one type, not str and int"]),
         (unknown_input, ["input 'm'", "it has: n"]),
-        (captured_object, ["global 'BROKEN'", "object"]),
+        (captured_object, ["uses 'BROKEN'", "object"]),
         (default_of_another_type, ["default 'none' is not of type float"]),
     ],
 )

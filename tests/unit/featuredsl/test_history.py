@@ -225,7 +225,11 @@ BAD = [
     ("labels.jsonl", GOOD + '{"user": 1, "item": "a", "price": 1, "ts": 1.5}', "row 2: ts is 1.5"),
     ("labels.jsonl", '{"user": 1, "item": "a", "price": 1, "ts": "2026-01-01T00:00:00"}', "has no zone"),
     ("labels.jsonl", '{"user": 1, "item": "a", "price": 1, "ts": "soon"}', "neither ISO 8601"),
-    ("labels.jsonl", '{"user": 1, "item": "a", "price": 1, "ts": 9223372036854775807}', "outside 1980 to 2100 in unit 's'"),
+    (
+        "labels.jsonl",
+        '{"user": 1, "item": "a", "price": 1, "ts": 9223372036854775807}',
+        "outside 1980 to 2100 in unit 's'",
+    ),
     ("labels.jsonl", GOOD + '{"item": "a", "price": 1, "ts": 1767225615}', "row 2 has no column 'user'; it has item"),
     ("labels.jsonl", '{"user": 1.0, "item": "a", "price": 1, "ts": 1767225615}', "user is 1.0, not int"),
     ("labels.jsonl", '{"user": 1, "item": 5, "price": 1, "ts": 1767225615}', "item is 5, not str"),

@@ -1,0 +1,157 @@
+"""`featuredsl plan | apply`: what a definition file would change, and changing it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import click
+
+from featuredsl.changes import KINDS, GroupChange, compare
+from featuredsl.cli.program import DEFINITIONS
+from featuredsl.costs import backfills, cost, rows_to_read
+from featuredsl.errors import CheckFailed, DependencyError
+from featuredsl.loader import load_definitions
+from featuredsl.model_uses import ModelUse, model_uses, users_of
+from featuredsl.online.store import OnlineStore
+from featuredsl.plan import GroupPlan
+from featuredsl.registry import Registry
+from featuredsl.registry import apply as apply_definitions
+from featuredsl.settings import Settings
+
+SENDERS = "featuredsl.feature_changes"
+MODELS = click.option(
+    "--models", type=click.Path(path_type=Path, file_okay=False), help="Artefacts of models (default: the champions)."
+)
+
+
+@click.command()
+@DEFINITIONS
+@MODELS
+@click.option("--fail-on", type=click.Choice(["breaking", "rebuild"]), help="Exit 1 at such a change, or a worse one.")
+@click.option("--entities", type=click.IntRange(0), help="How many keys a group has, for the bytes.")
+@click.option("--events-per-day", type=click.IntRange(0), help="How many events a source has a day, for the rows.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(
+    definitions: Path,
+    models: Path | None,
+    fail_on: str | None,
+    entities: int | None,
+    events_per_day: int | None,
+    as_json: bool,
+) -> None:
+    """Compare a definition file with what is applied: unchanged, compatible, rebuild or breaking.
+
+    Nothing is written. Example: featuredsl plan features.py --fail-on breaking
+    """
+    settings = Settings.load()
+    groups = load_definitions(definitions)
+    uses = model_uses(models or settings.home / "champions")
+    changes = changes_of(settings, groups, uses)
+    data = [_data(change, groups[change.group], uses, (entities, events_per_day)) for change in changes]
+    if as_json:
+        click.echo(json.dumps({"groups": data}, allow_nan=False, ensure_ascii=False))
+    else:
+        for found in data:
+            click.echo("\n".join(_lines(found)))
+    if fail_on is not None:
+        bad = [change.group for change in changes if KINDS.index(change.kind) >= KINDS.index(fail_on)]
+        if bad:
+            raise CheckFailed(f"{', '.join(bad)}: at least one change is {fail_on} or worse")
+
+
+def changes_of(settings: Settings, groups: Mapping[str, GroupPlan], uses: Sequence[ModelUse]) -> list[GroupChange]:
+    """What applying the groups would change."""
+    applied = Registry.readable(settings.registry).groups
+    return [compare(applied.get(name), plan, used=bool(users_of(name, uses))) for name, plan in groups.items()]
+
+
+def _data(
+    change: GroupChange, plan: GroupPlan, uses: Sequence[ModelUse], sizes: tuple[int | None, int | None]
+) -> dict[str, Any]:
+    entities, per_day = sizes
+    online = cost(plan).online_bytes
+    affected = users_of(change.group, uses) if change.retrain else ()
+    return {
+        "group": change.group,
+        "kind": change.kind,
+        "old_version": change.old_version,
+        "new_version": change.new_version,
+        "reasons": list(change.reasons),
+        "features": [{"feature": f.name, "kind": f.kind, "reason": f.reason or None} for f in change.features],
+        "models_affected": [use.model for use in affected],
+        "backfill": {
+            "needed": change.backfill,
+            "ranges": [b.text() for b in backfills(plan)] if change.backfill else [],
+            "bytes_per_entity": online if change.backfill else 0,
+            "bytes": (None if entities is None else entities * online) if change.backfill else 0,
+            "rows": (None if per_day is None else rows_to_read(plan, per_day)) if change.backfill else 0,
+        },
+    }
+
+
+def _lines(data: Mapping[str, Any]) -> list[str]:
+    old = "" if data["old_version"] in (None, data["new_version"]) else f"{data['old_version']} -> "
+    lines = [f"{data['group']}: {data['kind']} ({old}{data['new_version']})", *(f"  {r}" for r in data["reasons"])]
+    for feature in data["features"]:
+        if feature["kind"] != "unchanged":
+            lines.append(f"  {feature['feature']}: {feature['kind']} {feature['reason'] or ''}".rstrip())
+    if data["models_affected"]:
+        lines.append(f"  models to retrain: {', '.join(data['models_affected'])}")
+    backfill = data["backfill"]
+    if backfill["needed"]:
+        lines += [f"  backfill of {text}" for text in backfill["ranges"]]
+        total = "" if backfill["bytes"] is None else f", {backfill['bytes']} in all"
+        rows = "" if backfill["rows"] is None else f"; {backfill['rows']} events to read"
+        lines.append(f"  {backfill['bytes_per_entity']} bytes per entity{total}{rows}")
+    return lines
+
+
+@click.command()
+@DEFINITIONS
+@click.option("--store-suffix", default="", help="Keep the values of this run apart: added to the store version.")
+@MODELS
+def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
+    """Make a definition file current: record it in the registry and point readers at its store version.
+
+    Models whose features mean something else now are asked to retrain. Doing it again changes nothing.
+
+    Example: featuredsl apply features.py
+    """
+    settings = Settings.load()
+    uses = model_uses(models or settings.home / "champions")
+    changes = changes_of(settings, load_definitions(definitions), uses)
+    now_us = time.time_ns() // 1000
+    versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix, at_us=now_us)
+    if settings.redis:
+        with OnlineStore(settings.redis) as store:
+            for group, version in versions.items():
+                store.set_current(group, version)
+    for change in changes:
+        click.echo(f"{change.group}@{versions[change.group]} {change.kind}")
+    _ask_to_retrain(settings, changes, uses, now_us // 1000)
+
+
+def _ask_to_retrain(settings: Settings, changes: Sequence[GroupChange], uses: Sequence[ModelUse], now_ms: int) -> None:
+    """FEATURE_CHANGE triggers, one for each model; the id is made of the versions, so a repeat is no second one."""
+    evidence: dict[str, list[str]] = {}
+    for change in changes:
+        for use in users_of(change.group, uses) if change.retrain else ():
+            if use.groups[change.group] != change.new_version:
+                evidence.setdefault(use.model, []).append(f"{change.group}@{change.new_version}")
+    if not evidence:
+        return
+    names = ", ".join(sorted(evidence))
+    if not settings.kafka:
+        click.echo(f"models to retrain: {names}; no trigger is sent, as no Kafka is configured", err=True)
+        return
+    found = metadata.entry_points(group=SENDERS)
+    if not found:
+        raise DependencyError(f"models to retrain: {names}; install featuredsl[train], then `featuredsl trigger MODEL`")
+    for sender in found:
+        for trigger_id in sender.load()(settings.kafka, settings.prefix, evidence, now_ms):
+            click.echo(f"trigger {trigger_id}")

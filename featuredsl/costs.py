@@ -1,0 +1,136 @@
+"""What a group costs: bytes for an entity online and in the stream job's state, and what must be backfilled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from featuredsl.dtypes import DType
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.tiles import longest_reach_us, store_layout, stream_lookups, tile_tiers
+from featuredsl.times import DAY, format_duration, format_time
+from featuredsl.window_kinds import Sliding
+
+TEXT_BYTES = 24
+"""Assumed size of a text."""
+FIELD_BYTES = 48
+"""Redis' own cost of a hash field: name, entry, allocation."""
+KEY_BYTES = 96
+"""Redis' own cost of a key."""
+STATE_ROW_BYTES = 64
+"""RocksDB and Flink's own cost of a row of state: key, tile, time to live."""
+
+_WIDTHS: dict[DType, int] = {"int": 8, "float": 8, "bool": 1, "str": TEXT_BYTES}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Bytes for one entity: the ring of tiles, the hash of latest and batch values, the state of the stream job."""
+
+    ring_bytes: int
+    hash_fields: int
+    hash_bytes: int
+    state_bytes: int
+
+    @property
+    def online_bytes(self) -> int:
+        """All of it in Redis, keys included."""
+        keys = (1 if self.ring_bytes else 0) + (1 if self.hash_fields else 0)
+        return self.ring_bytes + self.hash_bytes + keys * KEY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Backfill:
+    """The events of a source that new values need: from `span_us` before the switch on; None: all of them."""
+
+    source: str
+    span_us: int | None
+
+    def text(self, at_us: int | None = None) -> str:
+        """The range, relative to the switch at t or, with `at_us`, absolute."""
+        if self.span_us is None:
+            return f"{self.source}: all events before {'t' if at_us is None else format_time(at_us)}"
+        if at_us is None:
+            return f"{self.source}: [t - {format_duration(self.span_us)}, t)"
+        return f"{self.source}: [{format_time(at_us - self.span_us)}, {format_time(at_us)})"
+
+
+def cost(plan: GroupPlan) -> Cost:
+    """The estimate; texts count 24 bytes. Raises UnsupportedError where the store cannot hold the group."""
+    layout = store_layout(plan)
+    hash_bytes = sum(_stored_width(plan, f) for f in plan.features if not _in_ring(f))
+    return Cost(layout.total_size, len(layout.hash_fields), hash_bytes, _state_bytes(plan))
+
+
+def backfills(plan: GroupPlan) -> tuple[Backfill, ...]:
+    """What each source must be read back for, in order."""
+    spans: dict[str, list[int | None]] = {source.name: [] for source in plan.sources}
+    for feature in plan.features:
+        for name in sources_of(feature):
+            spans[name].append(reach_us(feature))
+    return tuple(
+        Backfill(name, None if None in reaches else max((r for r in reaches if r is not None), default=0))
+        for name, reaches in spans.items()
+    )
+
+
+def reach_us(feature: StoredFeature) -> int | None:
+    """How far before t a feature sees, its tier's age included; None for ever."""
+    age = feature.tier.period_us + feature.tier.delay_us
+    if isinstance(feature, WindowFeature):
+        reach = feature.window.reach_us
+        return None if reach is None else reach + age
+    return None if feature.ttl_us is None else feature.ttl_us + age
+
+
+def rows_to_read(plan: GroupPlan, rows_per_day: int) -> int | None:
+    """How many events a backfill reads when each source has so many a day; None when all of them count."""
+    spans = [backfill.span_us for backfill in backfills(plan)]
+    known = [span for span in spans if span is not None]
+    return None if len(known) < len(spans) else sum(-(-rows_per_day * span // DAY) for span in known)
+
+
+def sources_of(feature: StoredFeature) -> tuple[str, ...]:
+    """Names of the sources of a feature."""
+    return feature.source_names
+
+
+def tiles_of(feature: StoredFeature) -> int | None:
+    """How many tiles a read merges; None for what has none: lookups, and values of the batch tiers."""
+    if not isinstance(feature, WindowFeature) or not _in_ring(feature):
+        return None
+    window = feature.window
+    if isinstance(window, Sliding):
+        return -(-window.size_us // window.hop_us) + (0 if window.offset_us else 1)
+    return None if window.tile_us is None else 1
+
+
+def worst_age_us(feature: StoredFeature) -> int:
+    """How old a value may be by its tier's rule."""
+    return feature.tier.period_us + feature.tier.delay_us
+
+
+def _in_ring(feature: StoredFeature) -> bool:
+    return isinstance(feature, WindowFeature) and feature.freshness in ("realtime", "5m")
+
+
+def _stored_width(plan: GroupPlan, feature: StoredFeature) -> int:
+    """A field of the hash: the value, its times; a lookup keeps what decides its ties, a batch value two versions."""
+    if isinstance(feature, LookupFeature) and feature.freshness == "realtime":
+        return FIELD_BYTES + 16 + sum(_width(dtype) for _, dtype in feature.columns)
+    return 2 * (_width(feature.dtype) + 1) + FIELD_BYTES
+
+
+def _state_bytes(plan: GroupPlan) -> int:
+    """State rows live twice the longest window with its hop; each is one tile of one hop."""
+    kept_us = 2 * longest_reach_us(plan)
+    tiles = sum(
+        -(-min(kept_us, 2 * tier.slots * tier.hop_us) // tier.hop_us)
+        * (STATE_ROW_BYTES + sum(_width(partial.dtype) for partial in tier.partials))
+        for tier in tile_tiers(plan)
+    )
+    rows = [sum(_width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
+    return tiles + sum(STATE_ROW_BYTES + row for row in rows)
+
+
+def _width(dtype: DType) -> int:
+    return _WIDTHS.get(dtype, 8 * TEXT_BYTES)

@@ -1,0 +1,73 @@
+"""What `explain` says of a group, as plain data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from featuredsl.costs import backfills, cost, sources_of, tiles_of, worst_age_us
+from featuredsl.errors import UnsupportedError
+from featuredsl.lineage import columns_read
+from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.times import format_duration
+
+
+def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
+    """Everything that is known of a group, as JSON data; durations are texts such as `1h`, sizes are bytes."""
+    return {
+        "group": plan.name,
+        "version": plan.version,
+        "entity": [{"name": name, "type": dtype} for name, dtype in plan.entity],
+        "owner": plan.owner or None,
+        "doc": plan.doc or None,
+        "where": str(plan.location),
+        "sources": [source.name for source in plan.sources],
+        "features": [feature_data(plan, item) for item in (*plan.features, *plan.on_demand)],
+        "backfill": [backfill.text(at_us) for backfill in backfills(plan)],
+        **_cost_data(plan),
+    }
+
+
+def _cost_data(plan: GroupPlan) -> dict[str, Any]:
+    try:
+        found = cost(plan)
+    except UnsupportedError as error:
+        return {"online": None, "state_bytes": None, "unsupported": str(error)}
+    online = {"bytes": found.online_bytes, "ring_bytes": found.ring_bytes, "hash_fields": found.hash_fields}
+    return {"online": online, "state_bytes": found.state_bytes, "unsupported": None}
+
+
+def feature_data(plan: GroupPlan, feature: StoredFeature | OnDemandFeature) -> dict[str, Any]:
+    """One feature as JSON data."""
+    common = {
+        "feature": feature.name,
+        "type": feature.dtype,
+        "tags": list(feature.tags),
+        "doc": feature.doc or None,
+        "columns": [f"{source}.{column}" for source, column in columns_read(plan, feature)],
+        "where": str(feature.location),
+    }
+    if isinstance(feature, OnDemandFeature):
+        request = [f"request.{name}" for name, _ in feature.request]
+        inputs = {"sources": [], "inputs": [*feature.inputs, *request], "default": None}
+        return {**common, **inputs, "tier": "on demand", "engine": "python", **_NO_WINDOW}
+    shared = {
+        "sources": list(sources_of(feature)),
+        "inputs": [],
+        "default": feature.default,
+        "tier": feature.freshness,
+        "engine": feature.tier.engine,
+        "worst_age": format_duration(worst_age_us(feature)) if worst_age_us(feature) else "0s",
+    }
+    return {**common, **shared, **_window_data(feature)}
+
+
+_NO_WINDOW = {"worst_age": None, "window": None, "hop": None, "tiles": None}
+
+
+def _window_data(feature: StoredFeature) -> dict[str, Any]:
+    if isinstance(feature, WindowFeature):
+        tile_us = feature.window.tile_us
+        hop = None if tile_us is None else format_duration(tile_us)
+        return {"window": str(feature.window), "hop": hop, "tiles": tiles_of(feature)}
+    ttl = "latest" if feature.ttl_us is None else f"latest, ttl {format_duration(feature.ttl_us)}"
+    return {"window": ttl, "hop": None, "tiles": None}

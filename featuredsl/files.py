@@ -1,0 +1,83 @@
+"""Folders of small files that are replaced at once: local, or at any URL that fsspec knows."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Protocol
+
+from featuredsl.errors import DependencyError
+
+Root = Path | str
+
+
+class Files(Protocol):
+    """The files of one folder, by name."""
+
+    where: str
+
+    def read(self, name: str) -> bytes | None:
+        """The content, or None when there is no such file."""
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Write a file; a reader sees the old content or the new, never a part."""
+
+    def names(self) -> list[str]:
+        """Names of the files, sorted."""
+
+    def remove(self, name: str) -> None:
+        """Remove a file; nothing happens when it is gone."""
+
+
+class LocalFiles:
+    """A folder of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.where = str(root)
+        self._root = root
+
+    def read(self, name: str) -> bytes | None:
+        """See `Files`."""
+        try:
+            return (self._root / name).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def replace(self, name: str, content: bytes) -> None:
+        """See `Files`: written beside it, synced, renamed."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        temporary = self._root / f".{name}.{os.getpid()}"
+        try:
+            with temporary.open("wb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(self._root / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    def names(self) -> list[str]:
+        """See `Files`."""
+        if not self._root.is_dir():
+            return []
+        return sorted(path.name for path in self._root.iterdir() if path.is_file() and path.name[0] != ".")
+
+    def remove(self, name: str) -> None:
+        """See `Files`."""
+        (self._root / name).unlink(missing_ok=True)
+
+
+def files_at(root: Root) -> Files:
+    """The folder at a path or a URL such as `s3://bucket/registry`. Raises DependencyError without fsspec."""
+    text = str(root)
+    if "://" not in text:
+        return LocalFiles(Path(root))
+    if text.startswith("file://"):
+        return LocalFiles(Path(text.removeprefix("file://")))
+    try:
+        remote = importlib.import_module("featuredsl.remote_files")
+    except ImportError as error:
+        raise DependencyError(f"{text} needs fsspec ({error}); install featuredsl[remote]") from error
+    found: Files = remote.RemoteFiles(text)
+    return found

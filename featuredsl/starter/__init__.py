@@ -1,0 +1,1 @@
+"""Templates of the project that `featuredsl init` writes."""
