@@ -348,10 +348,13 @@ def test_ctrl_c_during_a_query_ends_with_130(folder: Path) -> None:
     before = set(folder.iterdir())
     command = [sys.executable, "-c", ENDLESS, *asked]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
+        try:
+            assert process.stdout is not None
+            process.stdout.readline()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert process.returncode == 130, said
     assert said.strip() == "interrupted"
     assert {path for path in folder.iterdir() if path.name != "__pycache__"} == before
