@@ -13,7 +13,7 @@ from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.compilers.offline import LABELS, point_in_time
 from featuredsl.compilers.scalar import DUCKDB, SPARK, Dialect
 from featuredsl.compilers.wide import wide_note, wide_rows
-from featuredsl.errors import InputError, UnsupportedError
+from featuredsl.errors import DependencyError, InputError, UnsupportedError
 from featuredsl.loader import load_definitions
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
@@ -153,13 +153,28 @@ def _ttl(feature: LookupFeature) -> str:
 def apply(definitions: Path, store_suffix: str) -> None:
     """Make a definition file current: record it in the registry and point readers at its store version.
 
-    Doing it again changes nothing. Example: featuredsl apply features.py
+    Doing it again changes nothing. Readers are those with the same FEATUREDSL_PREFIX. Without a Redis address it only
+    records, and says so; a Redis that does not answer makes the exit code 4, with the definitions recorded.
+
+    Example: featuredsl apply features.py
     """
     settings = Settings.load()
     versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix)
-    if settings.redis:
-        with OnlineStore(settings.redis) as store:
-            for group, version in versions.items():
-                store.set_current(group, version)
     for group, version in versions.items():
         click.echo(f"{group}@{version}")
+    _repoint(settings, versions)
+
+
+def _repoint(settings: Settings, versions: Mapping[str, str]) -> None:
+    """Point readers at the store versions, or say why that was not done. Raises DependencyError without an answer."""
+    recorded = f"recorded in {settings.registry}, but readers were not repointed"
+    if not settings.redis:
+        remedy = "run `featuredsl up` or set FEATUREDSL_REDIS, then apply again"
+        click.echo(f"{recorded}: no Redis is configured; {remedy}", err=True)
+        return
+    try:
+        with OnlineStore(settings.redis, namespace=settings.prefix) as store:
+            for group, version in versions.items():
+                store.set_current(group, version)
+    except DependencyError as error:
+        raise DependencyError(f"{recorded}: {error}, then apply again") from error
