@@ -43,6 +43,9 @@ class _Prepared:
         self._meta: StoreMeta | None = None
         self._meta_until = 0.0
 
+    def last_meta(self) -> StoreMeta | None:
+        return self._meta
+
     def fresh_meta(self) -> StoreMeta | None:
         return self._meta if time.monotonic() < self._meta_until else None
 
@@ -51,7 +54,7 @@ class _Prepared:
         return meta
 
     def asked(self, keys: Sequence[Key], meta: StoreMeta) -> list[_Asked]:
-        return [_Asked(self._finalizer(group), self._layout(group, meta), key) for group, key in keys]
+        return [_Asked(self._finalizer(group), self.layout(group, meta), key) for group, key in keys]
 
     def _finalizer(self, group: str) -> Finalizer:
         """Made at the first read, so that a group which works offline only does not stop the others."""
@@ -60,7 +63,7 @@ class _Prepared:
             found = self._finalizers[group] = Finalizer(self._registry.group(group))
         return found
 
-    def _layout(self, group: str, meta: StoreMeta) -> StoreLayout:
+    def layout(self, group: str, meta: StoreMeta) -> StoreLayout:
         version = meta.versions.get(group, self._registry.store_versions[group])
         found = self._layouts.get((group, version))
         if found is None:
@@ -100,6 +103,11 @@ class FeatureReader:
         asked = self._prepared.asked(keys, meta)
         states = self._store.read([(one.layout, one.key) for one in asked])
         return self._prepared.finish(asked, states, meta, at_us, request)
+
+    def layout(self, group: str) -> StoreLayout:
+        """Where the last `get` found the values of a group, with its store version; before any, where one would."""
+        meta = self._prepared.last_meta() or self._prepared.remember(self._store.meta())
+        return self._prepared.layout(group, meta)
 
 
 class AsyncFeatureReader:

@@ -18,6 +18,9 @@ TIME_RANGE: TimeRange = ("1980", "2100")
 
 UNIT_US: dict[str, int] = {"s": SECOND, "ms": 1_000, "us": 1}
 
+ASKED_YEARS = ("1000", "9000")
+"""Times that a command takes: any window around them can still be written as a date."""
+
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _TERM = re.compile(r"(\d+)\s*(us|ms|s|m|h|d|w)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -84,6 +87,18 @@ def parse_time(value: str | int, unit: str = "ms", what: str = "time") -> int:
             f"{what} {value!r} is neither ISO 8601 with a zone (2026-01-02T03:04:05Z) nor an integer in {unit}"
         ) from None
     return from_datetime(parsed, what)
+
+
+def asked_time(text: str, unit: str, what: str) -> int:
+    """`parse_time` for an option of a command. Raises InputError outside of `ASKED_YEARS`, naming a unit that fits."""
+    us = parse_time(text, unit, what)
+    low, high = range_us(ASKED_YEARS)
+    if low <= us <= high:
+        return us
+    number = us // UNIT_US[unit]
+    fitting = fitting_unit(number, ("1980", "2100"))
+    hint = f"; in {fitting!r} it would be {format_time(number * UNIT_US[fitting])}" if fitting else ""
+    raise InputError(f"{what} {text!r} is not within the years 1000 to 9000 (integers are in {unit}){hint}")
 
 
 def format_time(us: int) -> str:

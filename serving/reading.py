@@ -41,7 +41,7 @@ async def open_features(config: ServeConfig, settings: Settings) -> Reading:
         return Reading()
     registry = Registry.load(settings.registry)
     lookups = tuple(_lookup(registry.group(wanted.group), wanted) for wanted in config.groups)
-    store = AsyncOnlineStore(settings.require("redis"), _STORE_TIMEOUT_S)
+    store = AsyncOnlineStore(settings.require("redis"), _STORE_TIMEOUT_S, namespace=settings.prefix)
     try:
         await store.ping()
     except FeatureError as error:

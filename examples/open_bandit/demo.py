@@ -12,22 +12,39 @@ from types import FrameType
 from examples.open_bandit import learning, setting_up, verify
 from examples.open_bandit.client import ServiceClient
 from examples.open_bandit.processes import Background, Conversation
-from examples.open_bandit.reads import READ_TIMEOUT_S, Freshness, ReadLog
+from examples.open_bandit.reads import Freshness, ReadLog, read_commands
 from examples.open_bandit.replay import TOPICS, Replay, send_broken_lines, send_catalog
 from examples.open_bandit.report import Report, render
 from examples.open_bandit.run import PAUSE_HOURS, TRAIN_AT_HOUR, DemoRun
 from examples.open_bandit.sender import Sender
 from examples.open_bandit.week import Loop, Tail, progress_bar
-from featuredsl.online.store import OnlineStore
-from featuredsl.settings import Settings
+from featuredsl.settings import Settings, stack_endpoints
 
 
 def run_demo(run: DemoRun) -> Report:
     """Run everything; the report says whether all invariants held. What was started is ended on every way out."""
     begin = time.monotonic()
     report = Report()
+    with ExitStack() as at_end:
+        if run.options.keep:
+            at_end.callback(run.console.print, "end the stack and its Flink jobs: featuredsl down", soft_wrap=True)
+        _run(run, report, at_end)
+        render(report, run.console, time.monotonic() - begin)
+        _say_where(run)
+    return report
+
+
+def _say_where(run: DemoRun) -> None:
+    """How to look at the online values: the stack is up with --keep, or because it was up before."""
+    if "redis" in stack_endpoints(run.stack.home):
+        run.console.print("the run's features online:", read_commands(run), sep="\n", markup=False, soft_wrap=True)
+    else:
+        run.console.print("Kafka, Redis and Flink have ended; with --keep they stay up, to look at topics and keys.")
+
+
+def _run(run: DemoRun, report: Report, at_end: ExitStack) -> None:
     with _interruptible(), ExitStack() as cleanup:
-        loop = _set_up(run, report, cleanup)
+        loop = _set_up(run, report, cleanup, at_end)
         _replay_week(loop, report)
         compared = verify.start_parity(loop)
         cleanup.callback(compared.stop)
@@ -36,13 +53,9 @@ def run_demo(run: DemoRun) -> Report:
         _verify(loop, report)
         report.stages.append(verify.parity(loop, compared))
         run.console.log("ending what was started …" if not run.options.keep else "everything is left running")
-    render(report, run.console, time.monotonic() - begin)
-    if not run.options.keep:
-        run.console.print("Kafka, Redis and Flink have ended; with --keep they stay up, to look at topics and keys.")
-    return report
 
 
-def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
+def _set_up(run: DemoRun, report: Report, cleanup: ExitStack, at_end: ExitStack) -> Loop:
     console, add = run.console, report.stages.append
     console.rule(f"run {run.run_id}")
     console.log("starting Kafka, Redis, Flink and Spark …")
@@ -56,11 +69,12 @@ def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
     cleanup.callback(sender.close)
     send_catalog(run.timeline, sender)
     console.log("starting the scoring service and the alert consumer …")
-    background = _background(run, settings, cleanup)
+    background = _background(run, settings, cleanup, at_end)
     service, stage = setting_up.start_service(settings, background)
     add(stage)
     alerts = background.start("alerts", ["run", "alerts"])
-    store = cleanup.enter_context(OnlineStore(settings.require("redis"), READ_TIMEOUT_S))
+    reads = ReadLog(settings, settings.home / "reads.jsonl")
+    store = cleanup.enter_context(reads.store())
     runner = cleanup.enter_context(asyncio.Runner())
     client = runner.run(_client(service.rest, run.options.concurrency))
     return Loop(
@@ -72,16 +86,19 @@ def _set_up(run: DemoRun, report: Report, cleanup: ExitStack) -> Loop:
         replay=Replay(
             run.timeline, sender, client, Freshness(settings, store).has, concurrency=run.options.concurrency
         ),
-        reads=ReadLog(settings, settings.home / "reads.jsonl"),
+        reads=reads,
         runner=runner,
         background=background,
         alerts=Tail(alerts.log),
     )
 
 
-def _background(run: DemoRun, settings: Settings, cleanup: ExitStack) -> Background:
+def _background(run: DemoRun, settings: Settings, cleanup: ExitStack, at_end: ExitStack) -> Background:
+    """With --keep the last words of the demo, also of an interrupted one, say how to end what runs on."""
     background = Background(settings)
-    if not run.options.keep:
+    if run.options.keep:
+        at_end.callback(lambda: run.console.print(background.left_running(), markup=False, soft_wrap=True))
+    else:
         cleanup.callback(background.stop)
     return background
 

@@ -44,6 +44,14 @@ class Background:
         self._records.append(record)
         return record
 
+    def left_running(self) -> str:
+        """What runs on without us, and the command that ends exactly that; empty when nothing does."""
+        alive = [record for record in self._records if record.alive]
+        lines = [f"left running: {record.name}, pid {record.pid}, log {record.log}" for record in alive]
+        if alive:
+            lines.append(f"end these services: kill {' '.join(str(record.pid) for record in alive)}")
+        return "\n".join(lines)
+
     def stop(self) -> None:
         """End all services and what they started."""
         stop(reversed(self._records))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from examples.open_bandit.dataset import Decision
+from examples.open_bandit.run import DemoRun
 from examples.open_bandit.timeline import Timeline
 from featuredsl.finalize import FeatureValue
 from featuredsl.online.store import OnlineStore
@@ -27,11 +28,15 @@ class ReadLog:
     settings: Settings
     path: Path
 
+    def store(self) -> OnlineStore:
+        """The store as readers of the run see it."""
+        return OnlineStore(self.settings.require("redis"), READ_TIMEOUT_S, namespace=self.settings.prefix)
+
     def read(self, timeline: Timeline, at_us: int) -> int:
         """Read every feature of the keys at `at_us`; returns how many values were read."""
         keys = busiest(timeline, at_us)
         registry = Registry.load(self.settings.registry)
-        with OnlineStore(self.settings.require("redis"), READ_TIMEOUT_S) as store:
+        with self.store() as store:
             rows = FeatureReader(store, registry).get(keys, at_us, REQUEST)
         with self.path.open("a", encoding="utf-8") as file:
             for (group, key), row in zip(keys, rows, strict=True):
@@ -53,6 +58,14 @@ class Freshness:
         ts_us = decision.ts_us // 1000 * 1000
         (row,) = self._reader.get([("segment", (decision.segment,))], ts_us + 1000)
         return (row["last_item"].event_time_us or 0) >= ts_us
+
+
+def read_commands(run: DemoRun) -> str:
+    """The commands that read the run's values of its busiest segment; they work while the stack is up."""
+    settings = run.settings()
+    group, (key,) = busiest(run.timeline, run.timeline.closing_us)[0]
+    names = f"FEATUREDSL_PREFIX={settings.prefix} FEATUREDSL_REGISTRY={run.shown(Path(settings.registry))}"
+    return f"{names} featuredsl get {group} {key} --json\n{names} featuredsl explain-read {group} {key}"
 
 
 def busiest(timeline: Timeline, before_us: int) -> list[tuple[str, tuple[str, ...]]]:

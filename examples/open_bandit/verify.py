@@ -11,6 +11,7 @@ from examples.open_bandit.processes import Command, run_text
 from examples.open_bandit.report import Check, Stage
 from examples.open_bandit.run import DEFINITIONS
 from examples.open_bandit.week import Loop
+from featuredsl.registry import Registry
 from jobs import kafka
 from schemas import topics
 
@@ -60,8 +61,8 @@ def features(loop: Loop) -> Stage:
     rows = sent[topics.EXPOSURES] + sent[topics.CLICKS]
     rejected = sum(map(len, letters))
     check = Check("the torn lines are dead letters", rejected == 2, _reasons(letters))
-    registry = loop.run.shown(Path(loop.settings.registry))
-    where = f"FEATUREDSL_REGISTRY={registry} featuredsl get segment KEY --json"
+    version = Registry.load(loop.settings.registry).store_versions["segment"]
+    where = f"Redis, keys segment@{version}:{{…}}"
     return Stage("features (Flink → Redis)", rows, None, rejected, where, (check,))
 
 

@@ -16,7 +16,7 @@ from featuredsl.errors import DependencyError, InputError
 from featuredsl.history import HistoryRequest, HistoryResult, build, label_range, steps
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
-from featuredsl.times import parse_time
+from featuredsl.times import asked_time
 from featuredsl.training_set import replacing
 
 ENGINES = "featuredsl.history_engines"
@@ -62,7 +62,7 @@ def history(
     rejects.unlink(missing_ok=True)
     console = Console(stderr=True)
     groups, files = load_definitions(definitions), event_files(events)
-    known_by = None if as_of is None else parse_time(as_of, label_unit, "--as-of")
+    known_by = None if as_of is None else asked_time(as_of, label_unit, "--as-of")
     began = time.monotonic()
     with _interruptible(), _progress(console) as progress, replacing(rejects) as kept:
         task = progress.add_task("starting", total=steps(groups) + 1)

@@ -118,7 +118,9 @@ def _lines(data: Mapping[str, Any]) -> list[str]:
 def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
     """Make a definition file current: record it in the registry and point readers at its store version.
 
-    Models whose features mean something else now are asked to retrain. Doing it again changes nothing.
+    Models whose features mean something else now are asked to retrain. Doing it again changes nothing. Readers are
+    those with the same FEATUREDSL_PREFIX. Without a Redis address it only records, and says so; a Redis that does not
+    answer makes the exit code 4, with the definitions recorded.
 
     Example: featuredsl apply features.py
     """
@@ -127,13 +129,25 @@ def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
     changes = changes_of(settings, load_definitions(definitions), uses)
     now_us = time.time_ns() // 1000
     versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix, at_us=now_us)
-    if settings.redis:
-        with OnlineStore(settings.redis) as store:
-            for group, version in versions.items():
-                store.set_current(group, version)
     for change in changes:
         click.echo(f"{change.group}@{versions[change.group]} {change.kind}")
     _ask_to_retrain(settings, changes, uses, now_us // 1000)
+    _repoint(settings, versions)
+
+
+def _repoint(settings: Settings, versions: Mapping[str, str]) -> None:
+    """Point readers at the store versions, or say why that was not done. Raises DependencyError without an answer."""
+    recorded = f"recorded in {settings.registry}, but readers were not repointed"
+    if not settings.redis:
+        remedy = "run `featuredsl up` or set FEATUREDSL_REDIS, then apply again"
+        click.echo(f"{recorded}: no Redis is configured; {remedy}", err=True)
+        return
+    try:
+        with OnlineStore(settings.redis, namespace=settings.prefix) as store:
+            for group, version in versions.items():
+                store.set_current(group, version)
+    except DependencyError as error:
+        raise DependencyError(f"{recorded}: {error}, then apply again") from error
 
 
 def _ask_to_retrain(settings: Settings, changes: Sequence[GroupChange], uses: Sequence[ModelUse], now_ms: int) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from featuredsl.dtypes import ELEMENTS, DType, spelled
-from featuredsl.errors import InputError
+from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import FeatureValue
 from featuredsl.nodes import Value
 from featuredsl.online.keys import KeyPart, split_key
@@ -20,7 +20,7 @@ from featuredsl.plan import GroupPlan, LookupFeature, WindowFeature
 from featuredsl.reader import FeatureReader
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.times import format_duration, format_time, parse_time
+from featuredsl.times import asked_time, format_duration, format_time
 from featuredsl.values import parse_array, typed
 
 AT = click.option("--at", default=None, help="Time of the read: ISO 8601 with a zone, or ms. Default: now.")
@@ -36,9 +36,13 @@ def request_values(plan: GroupPlan, pairs: tuple[str, ...]) -> dict[str, Value]:
     wanted = plan.request_inputs
     values: dict[str, Value] = {}
     for pair in pairs:
-        name, _, text = pair.partition("=")
+        name, separator, text = pair.partition("=")
+        if not wanted:
+            raise InputError(f"--request {name!r}: group {plan.name!r} takes no request inputs; leave the option out")
         if name not in wanted:
-            raise InputError(f"--request {name!r} is no request input of {plan.name!r}; it has: {', '.join(wanted)}")
+            raise InputError(unknown("--request", name, plan.name, tuple(wanted)))
+        if not separator:
+            raise InputError(f"--request {pair!r}: write it as NAME=VALUE")
         values[name] = _typed(text, wanted[name], name)
     return values
 
@@ -58,7 +62,12 @@ def _typed(text: str, dtype: DType, name: str) -> Value:
 
 def at_us(text: str | None) -> int:
     """The time option in microseconds."""
-    return time.time_ns() // 1000 if text is None else parse_time(text, "ms", "--at")
+    return time.time_ns() // 1000 if text is None else asked_time(text, "ms", "--at")
+
+
+def online_store(settings: Settings) -> OnlineStore:
+    """The store as readers of these settings see it. Raises DependencyError when no Redis is configured."""
+    return OnlineStore(settings.require("redis"), namespace=settings.prefix)
 
 
 @click.command()
@@ -81,10 +90,11 @@ def get(group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, .
     registry = Registry.load(settings.registry)
     plan = registry.group(group)
     parts = [key_parts(plan, key) for key in keys]
-    with OnlineStore(settings.require("redis")) as store:
+    asked, values = at_us(at), request_values(plan, request)
+    with online_store(settings) as store:
         reader = FeatureReader(store, registry)
-        rows = reader.get([(group, key) for key in parts], at_us(at), request_values(plan, request))
-        version = store.current([group]).get(group, registry.store_versions[group])
+        rows = reader.get([(group, key) for key in parts], asked, values)
+        version = reader.layout(group).version
     if as_json:
         click.echo(json.dumps(as_data(group, version, parts, rows), allow_nan=False))
         return
@@ -137,13 +147,16 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     settings = Settings.load()
     registry = Registry.load(settings.registry)
     plan = registry.group(group)
-    asked = at_us(at)
-    with OnlineStore(settings.require("redis")) as store:
-        layout = registry.layout(group)
-        state = store.read([(layout, key_parts(plan, key))])[0]
-        row = FeatureReader(store, registry).get([(group, key_parts(plan, key))], asked)[0]
+    asked, parts = at_us(at), key_parts(plan, key)
+    with online_store(settings) as store:
+        reader = FeatureReader(store, registry)
+        row = reader.get([(group, parts)], asked)[0]
+        layout = reader.layout(group)
+        state = store.read([(layout, parts)])[0]
         marks = store.meta().batch_marks(group, layout.version)
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
+    if layout.version != registry.store_versions[group]:
+        click.echo(f"  readers follow this version; {settings.registry} has {registry.store_versions[group]}")
     for name, tiles in state.ring.items():
         span = f", {tiles[0].index} to {tiles[-1].index}" if tiles else ""
         click.echo(f"  tiles {name}: {len(tiles)} filled{span}")

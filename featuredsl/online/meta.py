@@ -1,14 +1,36 @@
-"""What is stored about groups as a whole: the version readers follow, the completed batch times."""
+"""What is stored about groups as a whole: the version readers follow, the completed batch times.
+
+Both are hashes of a namespace (the topic prefix of the settings), so that a run with a prefix of its own never
+moves the readers of another: `featuredsl:<namespace>current` and `featuredsl:<namespace>batch`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
-CURRENT_KEY: Final = "featuredsl:current"
-MARKS_KEY: Final = "featuredsl:batch"
-META_COMMANDS: Final[list[tuple[str | bytes | int, ...]]] = [("HGETALL", CURRENT_KEY), ("HGETALL", MARKS_KEY)]
+
+@dataclass(frozen=True, slots=True)
+class MetaKeys:
+    """The keys of a namespace."""
+
+    namespace: str = ""
+
+    @property
+    def current(self) -> str:
+        """Hash of group to the store version that readers follow."""
+        return f"featuredsl:{self.namespace}current"
+
+    @property
+    def marks(self) -> str:
+        """Hash of `group@version/tier` to completed batch times."""
+        return f"featuredsl:{self.namespace}batch"
+
+    @property
+    def commands(self) -> list[tuple[str | bytes | int, ...]]:
+        """Read both; the replies are for `parse_meta`."""
+        return [("HGETALL", self.current), ("HGETALL", self.marks)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +47,7 @@ class StoreMeta:
 
 
 def mark_field(group: str, version: str, tier: str) -> str:
-    """Field of `featuredsl:batch` for a tier."""
+    """Field of the hash of marks for a tier."""
     return f"{group}@{version}/{tier}"
 
 
@@ -35,7 +57,7 @@ def parse_marks(value: bytes | None) -> tuple[int, ...]:
 
 
 def parse_meta(replies: Sequence[Any]) -> StoreMeta:
-    """The replies of `META_COMMANDS` (flat lists or mappings of bytes)."""
+    """The replies of `MetaKeys.commands` (flat lists or mappings of bytes)."""
     versions, marks = (_pairs(reply) for reply in replies)
     return StoreMeta(
         {key.decode(): value.decode() for key, value in versions.items()},

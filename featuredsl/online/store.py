@@ -26,15 +26,7 @@ from featuredsl.errors import DependencyError
 from featuredsl.online.codec import Snapshot, encode_snapshot
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.meta import (
-    CURRENT_KEY,
-    MARKS_KEY,
-    META_COMMANDS,
-    StoreMeta,
-    mark_field,
-    parse_marks,
-    parse_meta,
-)
+from featuredsl.online.meta import MetaKeys, StoreMeta, mark_field, parse_marks, parse_meta
 from featuredsl.online.request import Command, EntityRef, EntityState, ReadRequest
 from featuredsl.values import Value
 
@@ -61,10 +53,15 @@ class BatchWrite:
 
 
 class OnlineStore:
-    """Blocking store; safe to share between threads. `timeout_s` bounds each wait for the server."""
+    """Blocking store; safe to share between threads. `timeout_s` bounds each wait for the server.
 
-    def __init__(self, url: str, timeout_s: float = 1.0) -> None:
+    `namespace` is the topic prefix of the settings: the versions that readers follow and the completed batch times
+    are kept for each namespace apart (the values for each store version).
+    """
+
+    def __init__(self, url: str, timeout_s: float = 1.0, *, namespace: str = "") -> None:
         self._url = _safe_url(url)
+        self._meta = MetaKeys(namespace)
         self._pool = redis.ConnectionPool.from_url(
             url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
         )
@@ -105,12 +102,12 @@ class OnlineStore:
         """Store version that readers follow, for those of the groups that have one."""
         if not groups:
             return {}
-        reply = self._command(("HMGET", CURRENT_KEY, *groups))
+        reply = self._command(("HMGET", self._meta.current, *groups))
         return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
 
     def set_current(self, group: str, version: str) -> None:
         """Moves the readers of a group to a store version."""
-        self._command(("HSET", CURRENT_KEY, group, version))
+        self._command(("HSET", self._meta.current, group, version))
 
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> None:
         """Records that a batch tier is complete as of a time; the newest and the one before it are kept.
@@ -118,13 +115,13 @@ class OnlineStore:
         An entity that has no snapshot as of a marked time had no event in its windows then.
         """
         name = mark_field(layout.group, layout.version, tier)
-        old = parse_marks(self._command(("HGET", MARKS_KEY, name)))
+        old = parse_marks(self._command(("HGET", self._meta.marks, name)))
         kept = sorted({*old, as_of_us}, reverse=True)[:2]
-        self._command(("HSET", MARKS_KEY, name, ",".join(map(str, kept))))
+        self._command(("HSET", self._meta.marks, name, ",".join(map(str, kept))))
 
     def meta(self) -> StoreMeta:
         """The versions that readers follow and the completed batch times, in one round trip."""
-        return parse_meta([self._unwrapped(reply) for reply in self._round_trip(META_COMMANDS)])
+        return parse_meta([self._unwrapped(reply) for reply in self._round_trip(self._meta.commands)])
 
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
@@ -175,10 +172,11 @@ class OnlineStore:
 
 
 class AsyncOnlineStore:
-    """Asynchronous reads; use it within one event loop. `timeout_s` bounds a whole read."""
+    """Asynchronous reads of a namespace; use it within one event loop. `timeout_s` bounds a whole read."""
 
-    def __init__(self, url: str, timeout_s: float = 1.0) -> None:
+    def __init__(self, url: str, timeout_s: float = 1.0, *, namespace: str = "") -> None:
         self._url = _safe_url(url)
+        self._meta = MetaKeys(namespace)
         self._timeout_s = timeout_s
         self._pool = redis.asyncio.ConnectionPool.from_url(
             url, socket_connect_timeout=timeout_s, health_check_interval=0
@@ -195,7 +193,7 @@ class AsyncOnlineStore:
         """Like `OnlineStore.current`."""
         if not groups:
             return {}
-        reply = (await self._round_trip([("HMGET", CURRENT_KEY, *groups)]))[0]
+        reply = (await self._round_trip([("HMGET", self._meta.current, *groups)]))[0]
         if isinstance(reply, RedisError):
             message = f"Redis at {self._url} refused: {reply}"
             raise DependencyError(message) from reply
@@ -203,7 +201,7 @@ class AsyncOnlineStore:
 
     async def meta(self) -> StoreMeta:
         """Like `OnlineStore.meta`."""
-        replies = await self._round_trip(META_COMMANDS)
+        replies = await self._round_trip(self._meta.commands)
         for reply in replies:
             if isinstance(reply, RedisError):
                 message = f"Redis at {self._url} refused: {reply}"

@@ -45,7 +45,7 @@ def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -
     }
     handle = submit(MODULE, config, settings)
     handle.wait_running(WAIT_S)
-    with OnlineStore(settings.require("redis")) as store:
+    with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
         for layout in layouts:
             store.set_current(layout.group, layout.version)
     return handle

@@ -115,13 +115,13 @@ def register_history(spark: SparkSession, job: BatchJob) -> None:
 
 def _targets(job: BatchJob) -> list[Target]:
     redis = job.settings.require("redis")
-    with OnlineStore(redis, STORE_TIMEOUT_S) as store:
+    with OnlineStore(redis, STORE_TIMEOUT_S, namespace=job.settings.prefix) as store:
         current = store.current([plan.name for plan in job.plans])
     return [_target(job, plan, {**job.store_versions, **current}[plan.name], redis) for plan in job.plans]
 
 
 def _target(job: BatchJob, plan: GroupPlan, version: str, redis: str) -> Target:
-    return Target(plan, store_layout(plan, version), redis, job.copies)
+    return Target(plan, store_layout(plan, version), redis, job.settings.prefix, job.copies)
 
 
 def _landed_json(batch: Batch) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from featuredsl.errors import CheckFailed
 from featuredsl.parity import OUTCOMES, FeatureParity, ParityReport, check_reads, compare, parse_reads
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.times import format_time, parse_time
+from featuredsl.times import asked_time, format_time
 from jobs.spark.batch import BatchJob, BatchRun, land_sources, run_batch
 from jobs.spark.parity import offline_values
 from jobs.spark.runtime import SparkConfig, session
@@ -54,7 +54,7 @@ def run_parity(path: Path, threshold: float, as_json: bool) -> None:
 
 def _runs(spark: SparkSession, job: BatchJob, times: Iterable[str]) -> Iterator[BatchRun]:
     for text in times:
-        at_us = parse_time(text.strip(), "ms", "--at") if text.strip() else time.time_ns() // 1000
+        at_us = asked_time(text.strip(), "ms", "--at") if text.strip() else time.time_ns() // 1000
         with ERR.status("batch") as status:
             yield run_batch(spark, job, at_us, status.update)
 

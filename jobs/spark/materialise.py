@@ -33,11 +33,12 @@ WRITTEN_SCHEMA = "tier string, written bigint, older bigint, wrong bigint"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where the values of a group go: its layout in the store, the store's address, the folder of copies."""
+    """Where the values of a group go: its layout, the store's address and namespace, the folder of copies."""
 
     plan: GroupPlan
     layout: StoreLayout
     redis: str
+    namespace: str
     copies: Path
 
 
@@ -102,7 +103,7 @@ def _copy(frame: DataFrame, target: Target, write: _TierWrite) -> None:
 def _publish(frame: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
     counts = frame.mapInArrow(_writer(target, tuple(writes)), WRITTEN_SCHEMA).toArrow()
     done = []
-    with OnlineStore(target.redis, STORE_TIMEOUT_S) as store:
+    with OnlineStore(target.redis, STORE_TIMEOUT_S, namespace=target.namespace) as store:
         for write in writes:
             store.mark_batch(target.layout, write.name, write.as_of_us)
             mine = counts.filter(pc.field("tier") == write.name)
@@ -117,10 +118,10 @@ def _writer(
     """What an executor runs: write its entities, return the counts. Holds only plain values, so it ships."""
     layout = {field.name: getattr(target.layout, field.name) for field in fields(StoreLayout) if field.init}
     entity = [name for name, _ in target.plan.entity]
-    redis = target.redis
+    redis, namespace = target.redis, target.namespace
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with OnlineStore(redis, STORE_TIMEOUT_S) as store:
+        with OnlineStore(redis, STORE_TIMEOUT_S, namespace=namespace) as store:
             for batch in batches:
                 yield write_batches(store, StoreLayout(**layout), entity, writes, batch)
 

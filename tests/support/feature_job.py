@@ -57,7 +57,7 @@ def expected_and_found(
     settings: Settings, registry: Registry, cases: Sequence[Case] = STREAMED
 ) -> Iterator[tuple[str, Any, FeatureValue]]:
     """(what, expected value, value read) of every feature of every read."""
-    with OnlineStore(settings.require("redis")) as store:
+    with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
         reader = FeatureReader(store, registry)
         for number, case in enumerate(cases):
             for read, (parts, seconds, values) in enumerate(case.reads):

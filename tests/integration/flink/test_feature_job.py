@@ -107,7 +107,7 @@ def test_reading_the_topics_again_changes_no_byte(running: Running) -> None:
     key = layout.key(("c0r0:a",), "R")
 
     def stored() -> tuple[bytes, int]:
-        with OnlineStore(running.settings.redis) as store:
+        with OnlineStore(running.settings.redis, namespace=running.settings.prefix) as store:
             return store._command(("GET", key)), store._command(("PEXPIRETIME", key))
 
     before = stored()

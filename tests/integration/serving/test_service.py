@@ -129,7 +129,7 @@ def train(folder: Path, seed: int) -> Path:
 def write_features(settings: Settings) -> None:
     apply(settings.registry, DEFINITIONS, store_suffix=settings.prefix)
     layout = Registry.load(settings.registry).layout("visitor")
-    with OnlineStore(settings.redis) as store:
+    with OnlineStore(settings.redis, namespace=settings.prefix) as store:
         store.set_current("visitor", layout.version)
         store.write_batch(layout, "1d", TODAY_US - DAY_US, [(("U1",), (41,))])
         store.mark_batch(layout, "1d", TODAY_US - DAY_US)

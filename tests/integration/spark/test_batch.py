@@ -113,7 +113,7 @@ def environment(settings: Settings) -> dict[str, str]:
 
 def read_all_keys(settings: Settings, registry: Registry, at: int) -> Any:
     """Every key as read at a time."""
-    with OnlineStore(settings.require("redis")) as store:
+    with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
         keys = [*KEYS, ("nobody", 1)]
         rows = FeatureReader(store, registry).get([("pair", key) for key in keys], at, {"goal": 100})
         return list(zip(keys, rows, strict=True))
@@ -125,7 +125,7 @@ def ran(stack: TestStack) -> Run:
     settings = stack.need("kafka", "redis", "spark")
     ensure_topics(settings.require("kafka"), [f"{settings.prefix}events"])
     versions = apply(settings.registry, DEFINITIONS, store_suffix=settings.prefix)
-    with OnlineStore(settings.require("redis")) as store:
+    with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
         for group, version in versions.items():
             store.set_current(group, version)
     events = events_of(random.Random(3))
@@ -191,7 +191,7 @@ def test_values_equal_a_recount(ran: Run, at: int) -> None:
 
 
 def test_late_event_is_healed(ran: Run) -> None:
-    with OnlineStore(ran.settings.require("redis")) as store:
+    with OnlineStore(ran.settings.require("redis"), namespace=ran.settings.prefix) as store:
         found = FeatureReader(store, ran.registry).get([("pair", LATE)], T2, {"goal": 1})[0]
     assert found["last"].value == "l"
     assert found["mean"].value == 1.0
@@ -199,7 +199,7 @@ def test_late_event_is_healed(ran: Run) -> None:
 
 def test_current_and_previous_are_kept(ran: Run) -> None:
     layout = ran.registry.layout("pair")
-    with OnlineStore(ran.settings.require("redis")) as store:
+    with OnlineStore(ran.settings.require("redis"), namespace=ran.settings.prefix) as store:
         state = store.read([(layout, KEYS[0])])[0]
     hours = [snapshot.as_of_us for snapshot in state.batch["1h"]]
     assert hours == [(t - 10 * MINUTE) // HOUR * HOUR for t in (T3, T2)]

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import io
+import shlex
+import subprocess
 import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 
+import pytest
 from rich.console import Console
 
+from examples.open_bandit import demo, processes
 from examples.open_bandit.dataset import Dataset
-from examples.open_bandit.processes import command, environment, toml
-from examples.open_bandit.reads import busiest
+from examples.open_bandit.processes import Background, command, environment, toml
+from examples.open_bandit.reads import busiest, read_commands
 from examples.open_bandit.report import Check, Report, Stage, render
+from examples.open_bandit.run import DemoOptions, DemoRun
 from examples.open_bandit.timeline import ReplayPlan, build_timeline
 from featuredsl.settings import Settings
+from localstack.service import Layout
+from tests.support.wait import until
 
 GOOD = Stage("replay", 20_000, 60_000, 0, "topics x.*", (Check("all sent", True, "20,000"),))
 BAD = Stage("join", 10, 9, 0, "topic x.examples", (Check("each once", False, "9 of 10"), Check("late", True)))
@@ -69,3 +80,73 @@ def test_keys_to_compare_are_the_most_shown_ones_before_the_time(dataset: Datase
     assert len(keys) == len(set(keys)) == 80
     assert {shown[name] for name in segments} == set(sorted(shown.values(), reverse=True)[:40])
     assert busiest(timeline, timeline.first_us) == []
+
+
+@pytest.fixture
+def keeping(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[DemoRun, Background, io.StringIO]]:
+    """A run with --keep whose services only sleep, and what it prints."""
+    for name in ("PREFIX", "REGISTRY", "REDIS"):
+        monkeypatch.delenv(f"FEATUREDSL_{name}", raising=False)
+    monkeypatch.setattr(processes, "command", lambda *arguments: ("sleep", "120"))
+    plan, text, base = ReplayPlan(), io.StringIO(), Settings.load(home=tmp_path)
+    timeline = build_timeline(dataset, plan, 1_800_000_000_000_000)
+    console = Console(file=text, width=40)
+    run = DemoRun(
+        "0101T000000-abcd", DemoOptions(keep=True), Layout(tmp_path, base.jars), base, plan, timeline, console
+    )
+    background = Background(run.settings())
+    yield run, background, text
+    background.stop()
+
+
+def test_the_printed_command_ends_what_was_left_running(keeping: tuple[DemoRun, Background, io.StringIO]) -> None:
+    _, background, _ = keeping
+    assert background.left_running() == ""
+    started = [background.start(name, ["run", name]) for name in ("serve", "alerts")]
+    lines = background.left_running().splitlines()
+    for record, line in zip(started, lines[:-1], strict=True):
+        assert f"{record.name}, pid {record.pid}, log {record.log}" in line
+    kill = lines[-1].removeprefix("end these services: ")
+    assert kill == f"kill {started[0].pid} {started[1].pid}"
+    subprocess.run(shlex.split(kill), check=True)
+    until(lambda: not any(record.alive for record in started), 20, "the services end")
+    assert background.left_running() == ""
+
+
+def test_an_interrupted_run_that_keeps_says_what_it_left(
+    keeping: tuple[DemoRun, Background, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, background, text = keeping
+    pids = []
+    monkeypatch.setattr(demo, "Background", lambda settings: background)
+
+    def interrupted(run: DemoRun, report: Report, at_end: ExitStack) -> None:
+        with ExitStack() as cleanup:
+            pids.append(demo._background(run, run.settings(), cleanup, at_end).start("serve", []).pid)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(demo, "_run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        demo.run_demo(run)
+    assert f"\nend these services: kill {pids[0]}\n" in text.getvalue()
+    assert text.getvalue().endswith("Flink jobs: featuredsl down\n")
+
+
+def test_the_commands_of_a_run_find_its_state(
+    keeping: tuple[DemoRun, Background, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _, _ = keeping
+    monkeypatch.chdir(run.stack.home)
+    for line, rest in zip(read_commands(run).splitlines(), (["get", "--json"], ["explain-read"]), strict=True):
+        words = shlex.split(line)
+        names = dict(word.split("=") for word in words[:2])
+        assert set(names) == {"FEATUREDSL_PREFIX", "FEATUREDSL_REGISTRY"}
+        for name, value in names.items():
+            monkeypatch.setenv(name, value)
+        found = Settings.load(home=run.stack.home)
+        assert (found.prefix, found.registry) == (run.settings().prefix, run.settings().registry)
+        shown = Counter(one.segment for one in run.timeline.decisions)
+        key = min(shown, key=lambda name: (-shown[name], name))
+        assert words[2:] == ["featuredsl", rest[0], "segment", key, *rest[1:]]
