@@ -126,7 +126,8 @@ def run(argv: Sequence[str]) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except FeatureError as error:
-        click.echo(f"error: {error}", err=True)
+        log = f"\nlog: {_write_log(argv)}" if error.exit_code == INTERNAL_ERROR else ""
+        click.echo(f"error: {error}{log}", err=True)
         return error.exit_code
     except BrokenPipeError:
         sys.stderr.close()

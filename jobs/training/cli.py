@@ -13,7 +13,8 @@ from rich.console import Console
 from featuredsl.ccb.gate import GateConfig, Outcome
 from featuredsl.ccb.scorer import CcbScorer
 from featuredsl.ccb.types import Example
-from featuredsl.errors import CheckFailed
+from featuredsl.cli.paths import refuse_overwrite
+from featuredsl.errors import CheckFailed, InputError
 from featuredsl.settings import Settings
 from jobs.training import data
 from jobs.training.judge import judge
@@ -39,6 +40,7 @@ _REFUSED = (Outcome.REGRESSED, Outcome.INSUFFICIENT)
 @click.option("--json", "as_json", is_flag=True, help="Print the manifest as JSON.")
 def train(examples: Path, out: Path, as_json: bool, **options: Any) -> None:
     """Train a conditional contextual bandit on a file of examples."""
+    refuse_overwrite({"--out": out}, {"--examples": examples})
     config = TrainConfig(**options)
     console = Console(stderr=True)
     with console.status("reading examples") as status:

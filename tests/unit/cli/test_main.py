@@ -75,6 +75,18 @@ def test_unexpected_error_names_a_log_with_the_traceback(
     assert "Traceback" in log.read_text()
 
 
+def test_an_error_of_ours_that_ends_with_3_names_a_log_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = FeatureError("the worker died")
+    error.add_note("all that the worker said")
+    monkeypatch.setitem(root.commands, "probe", command_that(error))
+    assert run(["probe"]) == 3
+    (log,) = (home / "logs").glob("error-*.log")
+    assert capsys.readouterr().err == f"error: the worker died\nlog: {log}\n"
+    assert "all that the worker said" in log.read_text()
+
+
 @pytest.mark.parametrize(
     ("typed", "nearest"), [(["chek"], "check"), (["histroy"], "history"), (["run", "strean"], "stream")]
 )

@@ -1,0 +1,95 @@
+"""Bad input of `ccb train` and `ccb gate`: exit code 2 and one clear line."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from featuredsl.ccb.examples import to_record
+from featuredsl.ccb.types import Example
+from featuredsl.cli.main import run
+from tests.support.ccb_data import random_examples
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def write(path: Path, examples: list[Example]) -> Path:
+    path.write_text("".join(json.dumps(to_record(one)) + "\n" for one in examples), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def examples(tmp_path: Path) -> Path:
+    return write(tmp_path / "examples.jsonl", random_examples(random.Random(1), 60, candidates=6, slots=1))
+
+
+def train(examples: Path, *more: str) -> list[str]:
+    out = [] if "--out" in more else ["--out", str(examples.with_name("model"))]
+    return ["ccb", "train", "--examples", str(examples), *out, *more]
+
+
+def one_line(capsys: pytest.CaptureFixture[str]) -> str:
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert "Traceback" not in streams.err
+    assert "internal error" not in streams.err
+    (line,) = streams.err.splitlines()
+    return line
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--vw", "--epsilon foo"), "Failed to convert foo to f"),
+        (("--vw", "--epsilon 7"), "The value of epsilon must be in [0,1]"),
+        (("--vw", '--quadratic "'), "cannot be read: no closing quotation"),
+        (("--vw", "--bit_precision foo"), "--bit_precision foo is not supported"),
+        (("--vw", "--bit_precision 0"), "--bit_precision 0 is not supported"),
+        (("--vw", "--bit_precision 61"), "--bit_precision 61 is not supported"),
+        (("--clip-p", "5"), "clip_p is 5.0"),
+        (("--clip-p", "-0.1"), "clip_p is -0.1"),
+        (("--clip-p", "nan"), "clip_p is nan"),
+        (("--days", "-1"), "days is -1.0"),
+        (("--days", "0"), "days is 0.0"),
+        (("--days", "nan"), "days is nan"),
+        (("--holdout", "nan"), "holdout is nan"),
+        (("--min-count", "0"), "min_count is 0"),
+        (("--seed", "-1"), "seed is -1"),
+        (("--out", "/proc/xx"), "/proc/xx cannot be made: No such file or directory"),
+        (("--out", "/proc/xx/model"), "/proc/xx/model cannot be made: No such file or directory"),
+    ],
+)
+def test_options_that_make_no_sense(
+    options: tuple[str, str], text: str, examples: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(train(examples, *options)) == 2
+    assert text in one_line(capsys)
+    assert [path.name for path in examples.parent.iterdir()] == ["examples.jsonl"]
+
+
+def test_the_examples_are_not_overwritten(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = examples.read_bytes()
+    assert run(train(examples, "--out", str(examples))) == 2
+    assert "--out" in one_line(capsys)
+    other = examples.with_name("other")
+    other.write_text("kept")
+    assert run(train(examples, "--out", str(other))) == 2
+    assert f"{other} is a file; give a new directory" in one_line(capsys)
+    assert (examples.read_bytes(), other.read_text()) == (before, "kept")
+
+
+def test_examples_without_any_cost_are_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    without = [
+        replace(one, labels=tuple(replace(label, cost=0.0) for label in one.labels))
+        for one in random_examples(random.Random(1), 40, candidates=6, slots=1)
+    ]
+    assert run(train(write(tmp_path / "zero.jsonl", without))) == 2
+    assert "only zero weights" in one_line(capsys)
