@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from featuredsl.ccb.examples import to_record
+from featuredsl.ccb.files import write_records
 from featuredsl.ccb.types import Example
 from featuredsl.cli.main import run
+from jobs.training.data import read_file
 from tests.support.ccb_data import random_examples
 
 
@@ -93,3 +95,38 @@ def test_examples_without_any_cost_are_bad_input(tmp_path: Path, capsys: pytest.
     ]
     assert run(train(write(tmp_path / "zero.jsonl", without))) == 2
     assert "only zero weights" in one_line(capsys)
+
+
+@pytest.mark.parametrize(("text", "reasons"), [("", "none, the file is empty"), ("CLICKS", "2 missing_field")])
+def test_a_file_without_examples_cannot_be_a_gate(
+    text: str, reasons: str, examples: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(train(examples)) == 0
+    capsys.readouterr()
+    clicks = tmp_path / "clicks.jsonl"
+    click = json.dumps({"event_id": "e1", "slot_id": "a", "ts": 1_760_000_000_000}) + "\n"
+    clicks.write_text(click * 2 if text else "")
+    gate = ["ccb", "gate", "--candidate", str(tmp_path / "model"), "--json", "--examples"]
+    assert run([*gate, str(clicks)]) == 2
+    assert f"{clicks} has no ccb example; rejected lines: {reasons}" in one_line(capsys)
+    with examples.open("a") as file:
+        file.write(click)
+    assert run([*gate, str(examples)]) == 1
+    assert f"warning: {examples}: rejected lines: 1 missing_field" in capsys.readouterr().err
+    for alpha in ("2", "0", "nan"):
+        assert run([*gate, str(examples), "--alpha", alpha]) == 2
+        assert "level of an interval" in one_line(capsys)
+
+
+def test_examples_are_read_by_suffix(examples: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [json.loads(line) for line in examples.read_text().splitlines()]
+    expected = read_file(examples)
+    for suffix in (".csv", ".parquet"):
+        other = examples.with_suffix(suffix)
+        write_records(other, rows)
+        found = read_file(other)
+        assert (found.examples, found.rejected) == (expected.examples, {})
+    odd = examples.with_suffix(".txt")
+    odd.write_text("x")
+    assert run(train(odd)) == 2
+    assert "not in '.txt'" in one_line(capsys)
