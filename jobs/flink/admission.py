@@ -20,9 +20,8 @@ def admit(url: str, name: str, parallelism: int) -> None:
     for job_id, _, state in find_jobs(url, name):
         if state not in TERMINAL:
             msg = (
-                f"the job {name} is {state} already on {url} (job id {job_id}); cancel it before you start it again, "
-                f"on its page {url}/#/job/running/{job_id}/overview or with "
-                f"`curl -X PATCH '{url}/jobs/{job_id}?mode=cancel'`"
+                f"the job {name} is {state} already on {url} (job id {job_id}); to start it anew, cancel it first: "
+                f"`curl -X PATCH '{url}/jobs/{job_id}?mode=cancel'`; it begins with empty state then"
             )
             raise InputError(msg)
     overview = call(url, "/overview")

@@ -23,6 +23,7 @@ from schemas.topics import DRIFT_EVENTS, PREDICTIONS, RETRAIN_TRIGGERS, dead_let
 
 MODULE = "jobs.flink.drift_job"
 WAIT_S = 180.0
+POSITIVE = click.IntRange(min=1)
 
 
 def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
@@ -55,9 +56,7 @@ def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
 @click.command()
 @click.option("--baseline-from", metavar="TIME", help="Start of the baseline (ISO 8601 with a zone).")
 @click.option("--baseline-to", metavar="TIME", help="End of the baseline; it is frozen from then on.")
-@click.option(
-    "--baseline-hours", type=click.IntRange(min=1), help="Instead: so many hours from a series' first record on [168]."
-)
+@click.option("--baseline-hours", type=POSITIVE, help="Instead: so many hours from a series' first record on [168].")
 @click.option("--policy", type=click.Choice([CALIBRATED, THRESHOLDS]), default=CALIBRATED, show_default=True)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="JSON with further options.")
 def drift(

@@ -27,14 +27,15 @@ from schemas.topics import (
 
 MODULE = "jobs.flink.join_job"
 WAIT_S = 240.0
+POSITIVE = click.IntRange(min=1)
 
 
 def start_join(settings: Settings, options: Mapping[str, Any] | None = None) -> JobHandle:
     """Create the topics that are missing, submit the job and wait until it runs.
 
     `options` are keys of `StreamJoinConfig` and of the runtime (idle_timeout_ms, checkpoint_interval_ms …). Raises
-    InputError for wrong options or a job that runs already, DependencyError when Kafka or Flink does not answer, FeatureError when the job is
-    refused or fails.
+    InputError for wrong options or a job that runs already, DependencyError when Kafka or Flink does not answer or
+    has too few slots, FeatureError when the job is refused or fails.
     """
     kafka, prefix = settings.require("kafka"), settings.prefix
     config = {
@@ -63,7 +64,7 @@ def start_join(settings: Settings, options: Mapping[str, Any] | None = None) -> 
 @click.option("--reward", type=click.Choice(REWARDS), default="click", show_default=True, help="Worth of a slot.")
 @click.option(
     "--parallelism",
-    type=click.IntRange(min=1),
+    type=POSITIVE,
     default=1,
     show_default=True,
     help="Subtasks; at most the topics' partitions.",

@@ -17,6 +17,7 @@ from jobs.kafka import ensure_topics
 
 MODULE = "jobs.flink.feature_job"
 WAIT_S = 120.0
+POSITIVE = click.IntRange(min=1)
 
 
 def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -> JobHandle:
@@ -59,7 +60,7 @@ def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -
 @click.option("--group", default="", help="Only this group (or several, comma-separated); default: all applied.")
 @click.option(
     "--parallelism",
-    type=click.IntRange(min=1),
+    type=POSITIVE,
     default=1,
     show_default=True,
     help="Subtasks; at most the topics' partitions.",

@@ -180,5 +180,5 @@ def test_an_unreachable_registry_says_what_to_do(registry: ModelRegistry, tmp_pa
     (tmp_path / "broken.db").write_bytes(b"not a database" * 100)
     with pytest.raises(DependencyError, match="FEATUREDSL_MLFLOW"):
         ModelRegistry(f"sqlite:///{tmp_path / 'broken.db'}", tmp_path, tmp_path)
-    with pytest.raises(InputError, match="no model '[^']+'; models: none"):
+    with pytest.raises(InputError, match=r"no model '[^']+'; models: none"):
         registry.version(MODEL, "7")

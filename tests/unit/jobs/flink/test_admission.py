@@ -69,7 +69,7 @@ def test_a_job_that_has_ended_is_in_nobodys_way(state: str, url: str, answers: A
 
 
 def test_too_few_slots_are_counted(url: str, answers: Answers) -> None:
-    with pytest.raises(DependencyError, match="needs 5 task slots.* has 4 slots, 4 of them free"):
+    with pytest.raises(DependencyError, match=r"needs 5 task slots.* has 4 slots, 4 of them free"):
         admit(url, "n", 5)
     answers["/overview"]["slots-available"] = 1
     admit(url, "n", 1)
