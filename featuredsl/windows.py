@@ -111,12 +111,9 @@ def _positive(what: str, value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise DefinitionError(f"{what} {value!r} is no duration; write it like '30s', '5m', '1h' or '7d'")
     try:
-        us = parse_duration(value)
+        return parse_duration(value)
     except InputError as error:
         raise DefinitionError(f"{what} {error}; {_HOW}" if what == "window" else f"{what} {error}") from None
-    if us <= 0:
-        raise DefinitionError(f"{what} {value!r} must be more than 0; write it like '30s', '5m', '1h' or '7d'")
-    return us
 
 
 def _spelled(duration: Duration) -> str:

@@ -19,6 +19,7 @@ from serving.reading import open_features
 from serving.server import Endpoints, Server
 from serving.service import Service
 
+PORT = click.IntRange(0, 65535)
 _EXAMPLE = """\b
 Example:
   featuredsl run serve --model open_bandit --port 0 --grpc-port 0
@@ -30,8 +31,8 @@ The chosen addresses are printed and written to <home>/serve-<name>.json once re
 
 @click.command("serve", epilog=_EXAMPLE)
 @click.option("--model", help="Model name; the champion of this name is served.")
-@click.option("--port", default=0, show_default="a free one", help="REST port on 127.0.0.1.")
-@click.option("--grpc-port", default=0, show_default="a free one", help="gRPC port on 127.0.0.1.")
+@click.option("--port", type=PORT, default=0, show_default="a free one", help="REST port on 127.0.0.1.")
+@click.option("--grpc-port", type=PORT, default=0, show_default="a free one", help="gRPC port on 127.0.0.1.")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="TOML file; options override it.")
 @click.option("--name", help="Name of this service (default: the model's).")
 @click.option("--replay/--live", default=None, help="Accept event times in requests.")
@@ -40,6 +41,9 @@ The chosen addresses are printed and written to <home>/serve-<name>.json once re
 @click.option("--home", type=click.Path(path_type=Path), help="State folder (default .featuredsl).")
 def serve(model: str | None, port: int, grpc_port: int, config_file: Path | None, **options: Any) -> None:
     """Serve decisions of one model over REST and gRPC until SIGTERM or Ctrl-C."""
+    if model is None and config_file is None:
+        msg = "give --model NAME, or a file with `model` in --config"
+        raise click.UsageError(msg)
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     settings = Settings.load(home=options.pop("home"))
     sampling = options.pop("sampling")

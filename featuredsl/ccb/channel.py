@@ -92,6 +92,16 @@ def pin_last_good(root: Path, model: str, is_good: Callable[[Path], bool]) -> Cu
     raise StateError(msg)
 
 
+def models(root: Path) -> list[str]:
+    """Names of the models that were published, pinned or frozen under `root`."""
+    return sorted(path.name for path in root.glob("*") if path.is_dir())
+
+
+def known(root: Path, model: str) -> bool:
+    """True when `model` was published, pinned or frozen under `root`. Raises InputError for an unusable name."""
+    return _checked("model", model, root / model).is_dir()
+
+
 def freeze(root: Path, model: str, reason: str) -> None:
     """Stop automatic promotion of `model` until `unfreeze`."""
     folder = _checked("model", model, root / model)

@@ -25,7 +25,7 @@ def read_lines(path: Path) -> Iterator[Line]:
     CSV cells and Parquet columns of nested fields may hold JSON texts. Raises InputError for a missing file,
     an unknown suffix or a file that is not what its suffix says.
     """
-    kind = _suffix(path)
+    kind = check_suffix(path)
     if not path.is_file():
         msg = f"no such file: {path}"
         raise InputError(msg)
@@ -34,7 +34,7 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
     """Write records in the form that the suffix says; nested fields become JSON texts in CSV and Parquet."""
-    kind = _suffix(path)
+    kind = check_suffix(path)
     rows = [dict(record) for record in records]
     path.parent.mkdir(parents=True, exist_ok=True)
     if kind in JSON_LINES:
@@ -50,10 +50,11 @@ def dump(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _suffix(path: Path) -> str:
+def check_suffix(path: Path) -> str:
+    """The suffix in lower case. Raises InputError when it is not one of `SUFFIXES`."""
     kind = path.suffix.lower()
     if kind not in SUFFIXES:
-        msg = f"{path}: files end in {', '.join(SUFFIXES)}"
+        msg = f"{path}: files end in {', '.join(SUFFIXES)}, not in {path.suffix!r}"
         raise InputError(msg)
     return kind
 

@@ -12,6 +12,7 @@ import numpy as np
 from featuredsl.ccb import ope
 from featuredsl.ccb.decide import Judged
 from featuredsl.ccb.types import Example
+from featuredsl.errors import InputError
 
 MIN_EFFECTIVE_SAMPLE = 30.0
 
@@ -35,6 +36,14 @@ class GateConfig:
     mean_weight_errors: float = 4.0
     mean_weight_slack: float = 0.1
     mean_weight_limit: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.alpha < 1.0:
+            msg = f"alpha is {self.alpha}: it is the level of an interval; give a number above 0 and below 1"
+            raise InputError(msg)
+        if not self.min_effective_sample >= 0.0:
+            msg = f"min_effective_sample is {self.min_effective_sample}: give a number of at least 0"
+            raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True)

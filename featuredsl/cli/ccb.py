@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 
 from featuredsl.ccb.attribution import REWARDS, JoinConfig
 from featuredsl.ccb.examples import to_record
-from featuredsl.ccb.files import dump, read_lines, write_records
+from featuredsl.ccb.files import check_suffix, dump, read_lines, write_records
 from featuredsl.ccb.join import JoinInput, JoinResult
 from featuredsl.ccb.join import join as join_records
+from featuredsl.cli.paths import refuse_overwrite
 from featuredsl.errors import InputError
 from featuredsl.times import parse_duration
 
 FILE = click.Path(path_type=Path)
+INPUTS = ("impressions", "clicks", "catalog", "auctions", "activations")
+OUTPUTS = ("out", "dead_letter", "late_clicks")
 
 
 @click.command()
@@ -37,10 +41,12 @@ def join(**options: object) -> None:
     Example: featuredsl ccb join --impressions i.jsonl --clicks c.jsonl --out e.jsonl --dead-letter d.jsonl
     """
     config = JoinConfig(window_us=parse_duration(str(options["window"])), reward=str(options["reward"]))
-    names = ("impressions", "clicks", "catalog", "auctions", "activations")
-    paths = {name: path for name in names if isinstance(path := options[name], Path)}
+    paths, outputs = _paths(options, INPUTS), _paths(options, OUTPUTS)
+    refuse_overwrite(_spelled(outputs), _spelled(paths))
+    for path in outputs.values():
+        check_suffix(path)
     result = join_records(JoinInput(**{name: read_lines(path) for name, path in paths.items()}), config)
-    _write(options, result)
+    _write(outputs, result)
     click.echo(dump(result.summary()) if options["as_json"] else _table(result))
     if result.counts["impressions"] and result.counts["impressions"] == result.rejected_by["impressions"]:
         first = result.dead_letters[0]
@@ -48,16 +54,23 @@ def join(**options: object) -> None:
         raise InputError(msg)
 
 
-def _write(options: dict[str, object], result: JoinResult) -> None:
-    outputs = (
-        ("out", (to_record(example) for example in result.examples)),
-        ("dead_letter", iter(result.dead_letters)),
-        ("late_clicks", iter(result.late_clicks)),
-    )
-    for name, records in outputs:
-        path = options[name]
-        if isinstance(path, Path):
-            write_records(path, records)
+def _paths(options: Mapping[str, object], names: Sequence[str]) -> dict[str, Path]:
+    """The files among the options that were given."""
+    return {name: path for name in names if isinstance(path := options[name], Path)}
+
+
+def _spelled(paths: Mapping[str, Path]) -> dict[str, Path]:
+    return {"--" + name.replace("_", "-"): path for name, path in paths.items()}
+
+
+def _write(outputs: Mapping[str, Path], result: JoinResult) -> None:
+    records = {
+        "out": (to_record(example) for example in result.examples),
+        "dead_letter": iter(result.dead_letters),
+        "late_clicks": iter(result.late_clicks),
+    }
+    for name, path in outputs.items():
+        write_records(path, records[name])
 
 
 def _table(result: JoinResult) -> str:

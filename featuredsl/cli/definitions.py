@@ -6,12 +6,8 @@ from pathlib import Path
 
 import click
 
-from featuredsl.cli.explaining import explain
-from featuredsl.cli.planning import apply, plan
 from featuredsl.cli.program import DEFINITIONS, chosen, program
 from featuredsl.loader import load_definitions
-
-__all__ = ["apply", "check", "compile_command", "explain", "plan"]
 
 
 @click.command()

@@ -62,7 +62,7 @@ def _cell(column: str, feature: dict[str, Any]) -> str:
 
 def _cost_lines(data: dict[str, Any]) -> list[str]:
     if data["unsupported"]:
-        return [data["unsupported"]]
+        return [f"not online: {data['unsupported']}"]
     online = data["online"]
     return [
         f"online: {online['bytes']} bytes per entity ({online['ring_bytes']} of tiles, "

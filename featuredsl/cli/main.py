@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -22,6 +25,9 @@ COMMANDS = "featuredsl.commands"
 INTERRUPTED = 130
 INTERNAL_ERROR = 3
 USAGE_ERROR = 2
+CLOSED_PIPE = 141
+PATH_ERRORS = (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError)
+PATH_CODES = (errno.ENOSPC, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
 
 
 @cache
@@ -91,7 +97,39 @@ def _subgroup(name: str, help_text: str) -> EntryPointGroup:
     return EntryPointGroup(name=name, entry_points=f"featuredsl.{name}", help=help_text)
 
 
-root = EntryPointGroup(
+class RootGroup(EntryPointGroup):
+    """The root; here a closed pipe ends quietly, where click and rich would end with 1, as a failed check does."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except (BrokenPipeError, SystemExit) as error:
+            broken = error if isinstance(error, BrokenPipeError) else error.__context__
+            if not isinstance(broken, BrokenPipeError) or not (isinstance(error, SystemExit) or _reader_gone()):
+                raise
+            _silence()
+            ctx.exit(CLOSED_PIPE)
+        return result
+
+
+def _reader_gone() -> bool:
+    """True when standard output is a pipe that nobody reads any more, not when a socket broke."""
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), select.POLLERR)
+    except (OSError, ValueError):
+        return False
+    return any(event & select.POLLERR for _, event in poll.poll(0))
+
+
+def _silence() -> None:
+    """Let what is still buffered go nowhere: the interpreter flushes it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+root = RootGroup(
     name="featuredsl",
     entry_points=COMMANDS,
     help="Features, bandit training data, monitoring and scoring: one definition, every engine.\n\n"
@@ -109,7 +147,10 @@ for _name, _help in (
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run one command and exit with the code of contract: 0, 1, 2, 3, 4 or 130; never a traceback."""
+    """Run one command and exit with the code of contract: 0, 1, 2, 3, 4 or 130; never a traceback.
+
+    141, as of a process that SIGPIPE ends, when the reader of standard output has gone (`| head`).
+    """
     sys.exit(run(sys.argv[1:] if argv is None else argv))
 
 
@@ -126,15 +167,27 @@ def run(argv: Sequence[str]) -> int:
         click.echo("interrupted", err=True)
         return INTERRUPTED
     except FeatureError as error:
-        click.echo(f"error: {error}", err=True)
+        log = f"\nlog: {_write_log(argv)}" if error.exit_code == INTERNAL_ERROR else ""
+        click.echo(f"error: {error}{log}", err=True)
         return error.exit_code
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+    except OSError as error:
+        return _unusable_file(error, argv)
     except Exception as error:
-        click.echo(f"internal error: {type(error).__name__}: {error}\nlog: {_write_log(argv)}", err=True)
-        return INTERNAL_ERROR
+        return _internal(error, argv)
     return result if isinstance(result, int) else 0
+
+
+def _unusable_file(error: OSError, argv: Sequence[str]) -> int:
+    """A path that cannot be read or written is bad input; other failures of the system are internal."""
+    if error.filename is None or (not isinstance(error, PATH_ERRORS) and error.errno not in PATH_CODES):
+        return _internal(error, argv)
+    click.echo(f"error: {error.filename} cannot be used: {error.strerror}", err=True)
+    return USAGE_ERROR
+
+
+def _internal(error: Exception, argv: Sequence[str]) -> int:
+    click.echo(f"internal error: {type(error).__name__}: {error}\nlog: {_write_log(argv)}", err=True)
+    return INTERNAL_ERROR
 
 
 def _write_log(argv: Sequence[str]) -> Path | str:

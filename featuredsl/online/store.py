@@ -10,7 +10,8 @@ one.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from importlib import resources
@@ -22,7 +23,7 @@ import redis
 import redis.asyncio
 from redis.exceptions import NoScriptError, RedisError, ResponseError
 
-from featuredsl.errors import DependencyError
+from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.codec import Snapshot, encode_snapshot
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
@@ -62,9 +63,10 @@ class OnlineStore:
     def __init__(self, url: str, timeout_s: float = 1.0, *, namespace: str = "") -> None:
         self._url = _safe_url(url)
         self._meta = MetaKeys(namespace)
-        self._pool = redis.ConnectionPool.from_url(
-            url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
-        )
+        with _readable(self._url):
+            self._pool = redis.ConnectionPool.from_url(
+                url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
+            )
 
     def read(self, entities: Sequence[EntityRef]) -> list[EntityState]:
         """State of every (layout, key parts), in that order, in one round trip.
@@ -178,9 +180,10 @@ class AsyncOnlineStore:
         self._url = _safe_url(url)
         self._meta = MetaKeys(namespace)
         self._timeout_s = timeout_s
-        self._pool = redis.asyncio.ConnectionPool.from_url(
-            url, socket_connect_timeout=timeout_s, health_check_interval=0
-        )
+        with _readable(self._url):
+            self._pool = redis.asyncio.ConnectionPool.from_url(
+                url, socket_connect_timeout=timeout_s, health_check_interval=0
+            )
 
     async def read(self, entities: Sequence[EntityRef]) -> list[EntityState]:
         """Like `OnlineStore.read`."""
@@ -258,6 +261,16 @@ def _unreachable(url: str, error: BaseException) -> DependencyError:
 def _safe_url(url: str) -> str:
     scheme, separator, rest = url.rpartition("://")
     return scheme + separator + rest.rpartition("@")[2]
+
+
+@contextmanager
+def _readable(url: str) -> Iterator[None]:
+    """Raise InputError where the client cannot read the address `url`."""
+    try:
+        yield
+    except ValueError as error:
+        msg = f"{url!r} is not a Redis address ({error}); write it as redis://host:port"
+        raise InputError(msg) from error
 
 
 def _expire_ms(as_of_us: int, expire_after_us: int) -> int:

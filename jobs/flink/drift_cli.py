@@ -13,6 +13,7 @@ from rich.console import Console
 from featuredsl.errors import InputError
 from featuredsl.settings import Settings
 from featuredsl.times import parse_time
+from jobs.flink.admission import admit
 from jobs.flink.drift_config import monitor_config
 from jobs.flink.handle import JobHandle
 from jobs.flink.submit import submit
@@ -22,6 +23,7 @@ from schemas.topics import DRIFT_EVENTS, PREDICTIONS, RETRAIN_TRIGGERS, dead_let
 
 MODULE = "jobs.flink.drift_job"
 WAIT_S = 180.0
+POSITIVE = click.IntRange(min=1)
 
 
 def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
@@ -29,15 +31,17 @@ def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
 
     `options` are keys of the job's configuration: baseline, policy, group_id, watermark_delay_ms, max_ahead_ms,
     baseline_per_version, source, tenant, links, and those of `jobs.flink.runtime.options`. Raises InputError for
-    options that are wrong, before anything is submitted.
+    options that are wrong and for a job that runs already, before anything is submitted.
     """
     monitor_config(options)
     prefix, kafka = settings.prefix, settings.require("kafka")
     predictions = topic(prefix, PREDICTIONS)
+    name = str(options.get("name", f"{prefix}drift"))
+    admit(settings.require("flink"), name, int(options.get("parallelism", 1)))
     outputs = [topic(prefix, DRIFT_EVENTS), topic(prefix, RETRAIN_TRIGGERS)]
     ensure_topics(kafka, [predictions, dead_letter(predictions), *outputs])
     config = {
-        "name": "drift",
+        "name": name,
         "group_id": f"{prefix}drift",
         **options,
         "kafka": kafka,
@@ -52,7 +56,7 @@ def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
 @click.command()
 @click.option("--baseline-from", metavar="TIME", help="Start of the baseline (ISO 8601 with a zone).")
 @click.option("--baseline-to", metavar="TIME", help="End of the baseline; it is frozen from then on.")
-@click.option("--baseline-hours", type=int, help="Instead: so many hours from a series' first record on [168].")
+@click.option("--baseline-hours", type=POSITIVE, help="Instead: so many hours from a series' first record on [168].")
 @click.option("--policy", type=click.Choice([CALIBRATED, THRESHOLDS]), default=CALIBRATED, show_default=True)
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="JSON with further options.")
 def drift(

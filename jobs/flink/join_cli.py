@@ -11,6 +11,7 @@ from rich.console import Console
 from featuredsl.ccb.attribution import REWARDS
 from featuredsl.settings import Settings
 from featuredsl.times import parse_duration
+from jobs.flink.admission import admit
 from jobs.flink.handle import JobHandle
 from jobs.flink.join_config import StreamJoinConfig
 from jobs.flink.submit import submit
@@ -26,14 +27,15 @@ from schemas.topics import (
 
 MODULE = "jobs.flink.join_job"
 WAIT_S = 240.0
+POSITIVE = click.IntRange(min=1)
 
 
 def start_join(settings: Settings, options: Mapping[str, Any] | None = None) -> JobHandle:
     """Create the topics that are missing, submit the job and wait until it runs.
 
     `options` are keys of `StreamJoinConfig` and of the runtime (idle_timeout_ms, checkpoint_interval_ms …). Raises
-    InputError for wrong options, DependencyError when Kafka or Flink does not answer, FeatureError when the job is
-    refused or fails.
+    InputError for wrong options or a job that runs already, DependencyError when Kafka or Flink does not answer or
+    has too few slots, FeatureError when the job is refused or fails.
     """
     kafka, prefix = settings.require("kafka"), settings.prefix
     config = {
@@ -43,7 +45,9 @@ def start_join(settings: Settings, options: Mapping[str, Any] | None = None) -> 
         "group_id": f"{prefix}join",
         **(options or {}),
     }
-    names = StreamJoinConfig.read(config).topics
+    checked = StreamJoinConfig.read(config)
+    admit(settings.require("flink"), str(config["name"]), checked.parallelism)
+    names = checked.topics
     inputs = [topic(prefix, name) for name in names]
     outputs = [topic(prefix, name) for name in (CCB_EXAMPLES, LATE_CLICKS, JOIN_COUNTS)]
     compacted = [topic(prefix, name) for name in sorted(COMPACTED)]
@@ -58,7 +62,13 @@ def start_join(settings: Settings, options: Mapping[str, Any] | None = None) -> 
 @click.option("--delay", default="10s", show_default=True, help="How far out of order records may come.")
 @click.option("--idle-timeout", default="", help="Ignore partitions quiet for so long; default: wait for heartbeats.")
 @click.option("--reward", type=click.Choice(REWARDS), default="click", show_default=True, help="Worth of a slot.")
-@click.option("--parallelism", default=1, show_default=True, help="Subtasks; at most the topics' partitions.")
+@click.option(
+    "--parallelism",
+    type=POSITIVE,
+    default=1,
+    show_default=True,
+    help="Subtasks; at most the topics' partitions.",
+)
 def join(window: str, delay: str, idle_timeout: str, reward: str, parallelism: int) -> None:
     """Submit the join job: decisions and what followed them to training examples.
 

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from featuredsl.ccb.decode import decode_request
+from featuredsl.ccb.files import read_lines
 from featuredsl.ccb.types import Action, DecisionRequest, Example, Scalar, Slot, SlotLabel
 from featuredsl.ccb.validate import check_labels, check_request
 from featuredsl.errors import InputError
@@ -45,10 +46,9 @@ class Split:
 
 
 def read_file(path: Path) -> Dataset:
-    """Examples of a JSON Lines file; InputError when it cannot be read."""
+    """Examples of a JSON Lines, CSV or Parquet file, by suffix; InputError when it cannot be read."""
     try:
-        with path.open("rb") as file:
-            return collect(line for line in file if line.strip())
+        return collect(line.payload for line in read_lines(path) if line.payload is not None)
     except OSError as error:
         msg = f"{path} cannot be read: {error.strerror}"
         raise InputError(msg) from error

@@ -14,7 +14,7 @@ from featuredsl.ccb import artefact
 from featuredsl.ccb.encode import encode_example
 from featuredsl.ccb.preprocess import Preprocessor
 from featuredsl.ccb.types import DecisionRequest
-from featuredsl.errors import FeatureError, UnsupportedError
+from featuredsl.errors import InputError, UnsupportedError
 from jobs.training import options, vw
 from jobs.training.onnx_graph import linear_model
 
@@ -32,7 +32,7 @@ class ExportSpec:
 def export(directory: Path, spec: ExportSpec) -> artefact.Manifest:
     """Complete the artefact in `directory`, where model.vw is; returns its manifest.
 
-    Raises UnsupportedError for options that cannot be exported and FeatureError for a model that has not learnt.
+    Raises UnsupportedError for options that cannot be exported and InputError for a model that has not learnt.
     """
     found = vw.inspect(directory / artefact.VW_MODEL)
     parsed = options.parse(found.arguments)
@@ -61,13 +61,13 @@ def export(directory: Path, spec: ExportSpec) -> artefact.Manifest:
 
 
 def check_alive(found: vw.Inspection) -> None:
-    """A learner that has died has no weights or infinite ones; raise FeatureError then."""
+    """A learner that has died has no weights or infinite ones; raise InputError then: its examples are why."""
     if not np.isfinite(found.weights).all():
         msg = "the trained model has weights that are not finite; look for extreme costs or feature values"
-        raise FeatureError(msg)
+        raise InputError(msg)
     if not found.weights.any():
         msg = "the trained model has only zero weights: it saw no cost other than 0, or learning stopped"
-        raise FeatureError(msg)
+        raise InputError(msg)
 
 
 def golden_cases(model: Path, spec: ExportSpec) -> list[dict[str, Any]]:

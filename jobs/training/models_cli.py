@@ -22,7 +22,8 @@ from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from jobs import kafka
 from jobs.training.data import Dataset, read_topic
-from jobs.training.registry import ModelRegistry, Version
+from jobs.training.reach import is_missing
+from jobs.training.registry import ModelRegistry, Version, unknown_model
 from jobs.training.service import ServiceConfig, Trainer
 from jobs.training.train import DEFAULT_ARGUMENTS, TrainConfig
 from jobs.training.trigger import TriggerReader
@@ -74,7 +75,7 @@ def _follow(trainer: Trainer, reader: TriggerReader, stop: threading.Event, wait
         for report in trainer.handle(reader.poll()):
             click.echo(json.dumps(report, allow_nan=False))
             if wait_s is not None and report["status"] == "failed":
-                raise FeatureError(report["error"])
+                raise InputError(report["error"]) if report.get("bad_input") else FeatureError(report["error"])
             if wait_s is not None and report["status"] == "trained":
                 return
         if wait_s is not None and waited >= wait_s:
@@ -101,8 +102,12 @@ def _until_stopped() -> Iterator[threading.Event]:
 @_HOME
 def list_models(model: str | None, as_json: bool, home: Path | None) -> None:
     """Versions of MODEL, or of all models."""
-    registry = open_registry(Settings.load(home=home))
-    versions = [entry for name in ([model] if model else registry.models()) for entry in registry.versions(name)]
+    settings = Settings.load(home=home)
+    if model is None and settings.home.is_dir() and is_missing(settings.mlflow):
+        click.echo(f"no model has been registered yet in {settings.mlflow}", err=True)
+        versions = []
+    else:
+        versions = _versions(existing_registry(settings), model)
     if as_json:
         click.echo(json.dumps([_document(entry) for entry in versions]))
         return
@@ -120,7 +125,8 @@ def list_models(model: str | None, as_json: bool, home: Path | None) -> None:
 @_HOME
 def show(model: str, version: str | None, home: Path | None) -> None:
     """Everything known of a VERSION of MODEL (default: the champion), as JSON."""
-    registry = open_registry(Settings.load(home=home))
+    registry = existing_registry(Settings.load(home=home))
+    registry.require(model)
     found = registry.version(model, version) if version else registry.champion(model)
     if found is None:
         msg = f"model {model!r} has no champion; name a version (see `featuredsl models list`)"
@@ -134,7 +140,7 @@ def show(model: str, version: str | None, home: Path | None) -> None:
 @_HOME
 def promote(model: str, version: str, home: Path | None) -> None:
     """Make VERSION the champion of MODEL; it must have passed the gate."""
-    _say(open_registry(Settings.load(home=home)).promote(model, version))
+    _say(existing_registry(Settings.load(home=home)).promote(model, version))
 
 
 @click.command("rollback", epilog="\b\nExample:\n  featuredsl models rollback open_bandit")
@@ -142,7 +148,7 @@ def promote(model: str, version: str, home: Path | None) -> None:
 @_HOME
 def rollback(model: str, home: Path | None) -> None:
     """Make the champion before the current one serve again."""
-    _say(open_registry(Settings.load(home=home)).rollback(model))
+    _say(existing_registry(Settings.load(home=home)).rollback(model))
 
 
 @click.command("freeze", epilog="\b\nExample:\n  featuredsl models freeze open_bandit --reason incident-7")
@@ -151,8 +157,11 @@ def rollback(model: str, home: Path | None) -> None:
 @click.option("--off", is_flag=True, help="Allow automatic promotion again.")
 @_HOME
 def freeze(model: str, reason: str, off: bool, home: Path | None) -> None:
-    """Stop automatic promotion of MODEL; needs no registry."""
-    root = channel_root(Settings.load(home=home))
+    """Stop automatic promotion of MODEL; a model that has been published needs no registry for it."""
+    settings = Settings.load(home=home)
+    root = channel_root(settings)
+    if not channel.known(root, model):
+        _warn_unless_registered(settings, model)
     if off:
         channel.unfreeze(root, model)
     else:
@@ -166,14 +175,24 @@ def freeze(model: str, reason: str, off: bool, home: Path | None) -> None:
 def pin_last_good(model: str, home: Path | None) -> None:
     """Serve the newest intact published version of MODEL and freeze promotion; works without the registry."""
     root = channel_root(Settings.load(home=home))
+    if not channel.known(root, model):
+        raise InputError(unknown_model(model, channel.models(root)))
     pinned = channel.pin_last_good(root, model, _is_good)
     channel.freeze(root, model, f"pinned to version {pinned.version}")
     click.echo(f"{model}: version {pinned.version} is pinned, automatic promotion is frozen")
 
 
 def open_registry(settings: Settings) -> ModelRegistry:
-    """The registry that the settings name."""
+    """The registry that the settings name; a new one in SQLite where there is none."""
     settings.home.mkdir(parents=True, exist_ok=True)
+    return ModelRegistry(settings.mlflow, settings.home / "mlruns", channel_root(settings))
+
+
+def existing_registry(settings: Settings) -> ModelRegistry:
+    """The registry for commands that must not make one. Raises InputError when there is none."""
+    if is_missing(settings.mlflow):
+        msg = f"no model registry at {settings.mlflow}: nothing was registered there; check --home or FEATUREDSL_MLFLOW"
+        raise InputError(msg)
     return ModelRegistry(settings.mlflow, settings.home / "mlruns", channel_root(settings))
 
 
@@ -189,6 +208,20 @@ def _fingerprints(settings: Settings) -> dict[str, str]:
     except InputError:
         return {}
     return {name: group.version for name, group in sorted(groups.items())}
+
+
+def _versions(registry: ModelRegistry, model: str | None) -> list[Version]:
+    if model is not None:
+        registry.require(model)
+    return [entry for name in ([model] if model else registry.models()) for entry in registry.versions(name)]
+
+
+def _warn_unless_registered(settings: Settings, model: str) -> None:
+    """Raise InputError for a model that the registry does not know; say so when the registry cannot be asked."""
+    try:
+        existing_registry(settings).require(model)
+    except DependencyError as error:
+        click.echo(f"warning: {model!r} was never published here, and whether it exists is unknown: {error}", err=True)
 
 
 def _is_good(directory: Path) -> bool:

@@ -17,7 +17,7 @@ from featuredsl.ccb.explore import EpsilonGreedy, Exploration, Softmax, SquareCB
 from featuredsl.ccb.features import SLOT_ID, FeatureSpace
 from featuredsl.ccb.hashing import MAX_BITS, HashOptions
 from featuredsl.ccb.preprocess import ACTION, CONTEXT, SLOT
-from featuredsl.errors import UnsupportedError
+from featuredsl.errors import InputError, UnsupportedError
 
 NAMESPACES = (ACTION, CONTEXT, SLOT)
 WILDCARD = ":"
@@ -59,7 +59,7 @@ def parse(arguments: str) -> dict[str, list[str]]:
 
 def parse_given(arguments: str) -> dict[str, list[str]]:
     """As `parse`, for options that a person wrote: short forms are spelled out, and all must be supported."""
-    words = [_SHORT.get(word, word) for word in shlex.split(arguments)]
+    words = [_SHORT.get(word, word) for word in _split(arguments)]
     strange = [word for word in words if word.startswith("-") and not _is_option(word)]
     if strange or (words and not words[0].startswith("--")):
         msg = f"{(strange or words)[0]!r} is not an option that training knows; supported are {', '.join(_READ)}"
@@ -94,6 +94,7 @@ def check(options: Options) -> None:
         if given:
             msg = f"--{name} {given.pop()} is not supported in an exported model; use {' or '.join(sorted(allowed))}"
             raise UnsupportedError(msg)
+    _bits(options)
 
 
 def feature_space(options: Options, header: Sequence[str]) -> FeatureSpace:
@@ -101,12 +102,8 @@ def feature_space(options: Options, header: Sequence[str]) -> FeatureSpace:
     if _MULTI_SLOT not in header:
         msg = "the model has never seen slot features; train it on examples that featuredsl encoded"
         raise UnsupportedError(msg)
-    bits = int(_last(options, "bit_precision", "18"))
-    if bits > MAX_BITS:
-        msg = f"--bit_precision {bits} is not supported in an exported model; use at most {MAX_BITS}"
-        raise UnsupportedError(msg)
     hashing = HashOptions(
-        bits=bits,
+        bits=_bits(options),
         all_strings=_last(options, "hash", "strings") == "all",
         seed=int(_last(options, "hash_seed", "0")),
     )
@@ -153,9 +150,25 @@ def exploration(options: Options, header: Sequence[str]) -> Exploration:
     return EpsilonGreedy(float(_last(options, "epsilon", "0.05")), "first_only" in options)
 
 
+def _split(arguments: str) -> list[str]:
+    try:
+        return shlex.split(arguments)
+    except ValueError as error:
+        msg = f"the Vowpal Wabbit options {arguments!r} cannot be read: {str(error).lower()}"
+        raise InputError(msg) from error
+
+
 def _is_option(word: str) -> bool:
     """Long options, and negative numbers, which are values."""
     return word.startswith("--") or word[1:2].isdigit()
+
+
+def _bits(options: Options) -> int:
+    given = _last(options, "bit_precision", "18")
+    if not given.isdecimal() or not 1 <= int(given) <= MAX_BITS:
+        msg = f"--bit_precision {given} is not supported in an exported model; use 1 to {MAX_BITS}"
+        raise UnsupportedError(msg)
+    return int(given)
 
 
 def _last(options: Options, name: str, default: str) -> str:

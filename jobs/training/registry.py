@@ -5,9 +5,10 @@ Every promotion also publishes the artefact to the channel, so that services nev
 
 from __future__ import annotations
 
+import difflib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from mlflow.exceptions import MlflowException
 
 from featuredsl.ccb import artefact, channel
 from featuredsl.ccb.gate import GateResult, Outcome
-from featuredsl.errors import DependencyError, InputError, StateError
+from featuredsl.errors import DependencyError, InputError
 from jobs.training import lifecycle
 from jobs.training.lifecycle import Status
+from jobs.training.reach import check_reachable
 
 CHAMPION = "champion"
 CANDIDATE = "candidate"
@@ -57,12 +59,13 @@ class ModelRegistry:
         self._uri = uri
         self._artefacts = artefacts
         self._channel = channel_root
+        check_reachable(uri)
         try:
             self._client = MlflowClient(tracking_uri=uri, registry_uri=uri)
             self._client.search_registered_models(max_results=1)
         except Exception as error:
             reason = str(error).splitlines()[0][:200]
-            msg = f"the model registry {uri} cannot be opened: {reason}; see `featuredsl models pin-last-good --help`"
+            msg = f"the model registry {uri} cannot be opened: {reason}; it is named by FEATUREDSL_MLFLOW"
             raise DependencyError(msg) from error
 
     def register(self, directory: Path, tags: Mapping[str, str]) -> Version:
@@ -113,12 +116,16 @@ class ModelRegistry:
         return self.version(model, version)
 
     def rollback(self, model: str) -> Version:
-        """Make the champion before the current one serve again; StateError when there is none."""
+        """Make the champion before the current one serve again.
+
+        Raises InputError for a model that is not registered and when it has no earlier champion.
+        """
+        self.require(model)
         current = self.champion(model)
         earlier = [name for name in self._history(model) if current is None or name != current.version]
         if not earlier:
             msg = f"model {model!r} has no earlier champion to go back to"
-            raise StateError(msg)
+            raise InputError(msg)
         self._deploy(self.version(model, earlier[-1]))
         self._client.set_registered_model_tag(model, _HISTORY, ",".join(earlier))
         return self.version(model, earlier[-1])
@@ -135,6 +142,7 @@ class ModelRegistry:
         try:
             return _version(self._client.get_model_version(model, version))
         except MlflowException as error:
+            self.require(model)
             known = ", ".join(entry.version for entry in self.versions(model)) or "none"
             msg = f"model {model!r} has no version {version!r}; versions are {known}"
             raise InputError(msg) from error
@@ -148,6 +156,12 @@ class ModelRegistry:
     def models(self) -> list[str]:
         """Names of all models."""
         return sorted(entry.name for entry in self._client.search_registered_models())
+
+    def require(self, model: str) -> None:
+        """Raise InputError with the names of all models, and the nearest, when there is none called `model`."""
+        known = self.models()
+        if model not in known:
+            raise InputError(unknown_model(model, known))
 
     def directory(self, version: Version) -> Path:
         """The artefact directory of a version, on this machine."""
@@ -191,6 +205,13 @@ class ModelRegistry:
             self._client.get_registered_model(model)
         except MlflowException:
             self._client.create_registered_model(model)
+
+
+def unknown_model(model: str, known: Sequence[str]) -> str:
+    """The text for a model that does not exist."""
+    near = difflib.get_close_matches(model, known, n=1)
+    hint = f"; did you mean {near[0]!r}?" if near else ""
+    return f"no model {model!r}; models: {', '.join(known) or 'none'}{hint}"
 
 
 def _version(found: ModelVersion) -> Version:

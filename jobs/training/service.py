@@ -11,7 +11,7 @@ from typing import Any
 
 from featuredsl.ccb.gate import GateConfig, GateResult
 from featuredsl.ccb.scorer import CcbScorer
-from featuredsl.errors import DependencyError, FeatureError
+from featuredsl.errors import DependencyError, FeatureError, InputError
 from jobs.training.data import Dataset
 from jobs.training.judge import judge
 from jobs.training.registry import ModelRegistry, Version
@@ -62,7 +62,8 @@ class Trainer:
         except DependencyError:
             raise
         except FeatureError as error:
-            return {"status": "failed", "error": str(error), "promoted": False}
+            bad_input = isinstance(error, InputError)
+            return {"status": "failed", "error": str(error), "bad_input": bad_input, "promoted": False}
 
     def _retrain(self, trigger: Trigger) -> Report:
         champion = self._registry.champion(self._config.train.model)

@@ -43,6 +43,15 @@ class TrainConfig:
         if not 0.0 <= self.holdout < 1.0:
             msg = f"holdout is {self.holdout}: give a share of at least 0 and below 1"
             raise InputError(msg)
+        if self.days is not None and not 0.0 < self.days < float("inf"):
+            msg = f"days is {self.days}: give a number above 0, or leave it out for all examples"
+            raise InputError(msg)
+        if not 0.0 <= self.clip_p <= 1.0:
+            msg = f"clip_p is {self.clip_p}: it bounds probabilities from below; give a number from 0 to 1"
+            raise InputError(msg)
+        if self.min_count < 1 or self.seed < 0:
+            msg = f"min_count is {self.min_count} and seed is {self.seed}: give at least 1 and at least 0"
+            raise InputError(msg)
         options.parse_given(self.arguments)
 
 
@@ -65,15 +74,12 @@ def train(
     Raises InputError when there is too little to learn from or the directory is in use, and FeatureError when the
     learner crashed or learnt nothing.
     """
-    if directory.exists() and any(directory.iterdir()):
-        msg = f"{directory} is not empty; give a new directory"
-        raise InputError(msg)
+    _check_directory(directory)
     split = data.split_by_time(data.last_days(dataset.examples, config.days), config.holdout)
     if not split.training:
         msg = f"no example to train on: {len(dataset.examples)} valid, rejected {dict(dataset.rejected)}"
         raise InputError(msg)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    staging = Path(tempfile.mkdtemp(prefix=".training-", dir=directory.parent))
+    staging = _staging(directory)
     try:
         manifest = _train_into(staging, dataset, (split, config), fingerprints or {})
         staging.chmod(0o755)
@@ -83,6 +89,26 @@ def train(
     finally:
         shutil.rmtree(staging, ignore_errors=True)
     return Trained(directory, replace(manifest, directory=directory), split.holdout)
+
+
+def _check_directory(directory: Path) -> None:
+    """Raise InputError unless `directory` is new or an empty directory."""
+    if directory.exists() and not directory.is_dir():
+        msg = f"{directory} is a file; give a new directory"
+        raise InputError(msg)
+    if directory.exists() and any(directory.iterdir()):
+        msg = f"{directory} is not empty; give a new directory"
+        raise InputError(msg)
+
+
+def _staging(directory: Path) -> Path:
+    """A hidden folder beside `directory`. Raises InputError where none can be made."""
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=".training-", dir=directory.parent))
+    except OSError as error:
+        msg = f"{directory} cannot be made: {error.strerror}"
+        raise InputError(msg) from error
 
 
 def _train_into(

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from featuredsl.errors import FeatureError
+from featuredsl.errors import FeatureError, InputError
 
 WORKER = Path(__file__).with_name("vw_worker.py")
 TIMEOUT_S = 3600.0
-_LOG_TAIL = 600
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,16 @@ class Inspection:
 
 
 def train(arguments: str, data: Path, model: Path, timeout_s: float = TIMEOUT_S) -> dict[str, Any]:
-    """Learn from the examples file `data`; returns {"progressive_loss", "examples"}."""
-    return _run({"task": "train", "arguments": arguments, "data": str(data), "model": str(model)}, timeout_s)
+    """Learn from the examples file `data`; returns {"progressive_loss", "examples"}.
+
+    Raises InputError with Vowpal Wabbit's words when it refuses the options.
+    """
+    task = {"task": "train", "arguments": arguments, "data": str(data), "model": str(model)}
+    result = _run(task, timeout_s)
+    if "refused" in result:
+        msg = f"Vowpal Wabbit refuses the options {arguments!r}: {_one_line(result['refused'])}"
+        raise InputError(msg)
+    return result
 
 
 def inspect(model: Path, timeout_s: float = TIMEOUT_S) -> Inspection:
@@ -67,8 +75,7 @@ def _run(task: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
             msg = f"Vowpal Wabbit ({task['task']}) took longer than {timeout_s:g} s and was stopped"
             raise FeatureError(msg) from error
         if done.returncode != 0:
-            msg = f"Vowpal Wabbit ({task['task']}) {_cause(done.returncode)}: {_tail(done)}"
-            raise FeatureError(msg)
+            raise _failed(str(task["task"]), done)
         result: dict[str, Any] = json.loads(request.with_suffix(".result").read_text(encoding="utf-8"))
         return result
 
@@ -79,6 +86,13 @@ def _cause(code: int) -> str:
     return f"ended with exit code {code}"
 
 
-def _tail(done: subprocess.CompletedProcess[str]) -> str:
-    text = (done.stderr or done.stdout or "no output").strip()
-    return text[-_LOG_TAIL:]
+def _failed(task: str, done: subprocess.CompletedProcess[str]) -> FeatureError:
+    """One line for the user; the note, which only logs show, is all that the worker said."""
+    said = (done.stderr or done.stdout or "no output").strip()
+    error = FeatureError(f"Vowpal Wabbit ({task}) {_cause(done.returncode)}: {said.splitlines()[-1][:_LONGEST]}")
+    error.add_note(said)
+    return error
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]

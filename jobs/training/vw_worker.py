@@ -19,7 +19,14 @@ Task = dict[str, Any]
 
 
 def train(task: Task) -> Task:
-    """Learn from `data` with `arguments`, write `model`; returns the progressive validation loss."""
+    """Learn from `data` with `arguments`, write `model`; returns the progressive validation loss.
+
+    Options that Vowpal Wabbit refuses end in {"refused": its words} before any example is read.
+    """
+    try:
+        vowpalwabbit.Workspace(f"{task['arguments']} --quiet").finish()
+    except RuntimeError as error:
+        return {"refused": str(error)}
     learner = vowpalwabbit.Workspace(f"{task['arguments']} --quiet -d {task['data']} -f {task['model']}")
     weight = learner.get_weighted_examples()
     loss = learner.get_sum_loss() / weight if weight else None

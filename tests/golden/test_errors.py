@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 import tempfile
 from pathlib import Path
@@ -28,7 +29,10 @@ def told(source: str, folder: Path) -> str:
     out = io.StringIO()
     with contextlib.redirect_stderr(out), contextlib.redirect_stdout(out):
         code = run(["check", str(path)])
-    return f"exit {code}: {out.getvalue().replace(str(folder) + '/', '')}".rstrip()
+    text = out.getvalue()
+    for prefix in (str(folder), os.path.relpath(folder)):
+        text = text.replace(f"{prefix}/", "")
+    return f"exit {code}: {text}".rstrip()
 
 
 def golden(file: str) -> dict[str, str]:

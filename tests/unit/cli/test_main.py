@@ -14,6 +14,7 @@ import pytest
 from featuredsl.cli.main import EntryPointGroup, _load, root, run
 from featuredsl.cli.summary import LIMIT, summary
 from featuredsl.errors import CheckFailed, DefinitionError, DependencyError, FeatureError, InputError
+from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 
 GROUPS = ("commands", "run", "ccb", "drift", "models", "alerts")
 
@@ -73,6 +74,101 @@ def test_unexpected_error_names_a_log_with_the_traceback(
     assert str(log) in stderr
     assert "Traceback" not in stderr
     assert "Traceback" in log.read_text()
+
+
+def test_an_error_of_ours_that_ends_with_3_names_a_log_too(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    error = FeatureError("the worker died")
+    error.add_note("all that the worker said")
+    monkeypatch.setitem(root.commands, "probe", command_that(error))
+    assert run(["probe"]) == 3
+    (log,) = (home / "logs").glob("error-*.log")
+    assert capsys.readouterr().err == f"error: the worker died\nlog: {log}\n"
+    assert "all that the worker said" in log.read_text()
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (
+            FileNotFoundError(2, "No such file or directory", "/proc/x"),
+            "/proc/x cannot be used: No such file or directory",
+        ),
+        (PermissionError(13, "Permission denied", "/root/x"), "/root/x cannot be used: Permission denied"),
+        (OSError(28, "No space left on device", "/full/x"), "/full/x cannot be used: No space left on device"),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_bad_input(
+    error: OSError, text: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(root.commands, "probe", command_that(error))
+    assert run(["probe"]) == 2
+    assert capsys.readouterr().err == f"error: {text}\n"
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError("reset"), OSError(5, "I/O error", "/x"), BrokenPipeError()])
+def test_other_failures_of_the_system_are_internal(
+    error: OSError, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(root.commands, "probe", command_that(error))
+    assert run(["probe"]) == 3
+    assert "internal error" in capsys.readouterr().err
+    assert len(list((home / "logs").glob("error-*.log"))) == 1
+
+
+ENDLESS = """
+import click, sys
+from rich.console import Console
+from featuredsl.cli.main import main, root
+def by_click():
+    while True: click.echo("y" * 1000)
+def by_rich():
+    while True: Console().print("y" * 1000)
+def buffered():
+    sys.stdout.write("y" * 100)
+    sys.stdout.flush(); sys.stdin.read(); sys.stdout.write("more")
+for body in (by_click, by_rich, buffered):
+    root.add_command(click.Command(body.__name__, callback=body))
+main()
+"""
+
+
+@pytest.mark.parametrize("writer", ["by_click", "by_rich", "buffered"])
+def test_a_reader_that_has_gone_ends_a_command_quietly(writer: str) -> None:
+    command = [sys.executable, "-c", ENDLESS, writer]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+        process.stdout.read(10)
+        process.stdout.close()
+        process.stdin.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (["run", "serve"], "give --model NAME"),
+        (["run", "serve", "--model", "m", "--port", "99999"], "99999 is not in the range 0<=x<=65535"),
+        (["run", "serve", "--model", "m", "--grpc-port", "-1"], "-1 is not in the range 0<=x<=65535"),
+        (["up", "--home", "/proc/x", "--only", "redis"], "/proc/x cannot be used: No such file or directory"),
+    ],
+)
+def test_bad_options_of_services(argv: list[str], text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(argv) == 2
+    assert text in capsys.readouterr().err
+
+
+def test_an_address_that_is_no_redis_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for address in ("foo", "redis://:secret@h:99999"):
+        with pytest.raises(InputError, match="is not a Redis address") as raised:
+            OnlineStore(address)
+        assert "secret" not in str(raised.value)
+        with pytest.raises(InputError, match="write it as redis://host:port"):
+            AsyncOnlineStore(address)
 
 
 @pytest.mark.parametrize(

@@ -381,7 +381,7 @@ def wrong_array_type() -> None:
         (unknown_input, r"input 'idz' is not in 'the group'; it has: ids, a. Did you mean 'ids'\?"),
         (wrong_parameter, r"^a \(.*:\d+\): parameter 'ids' is annotated list\[str\] but gets list\[int\]"),
         (scalar_parameter, r"parameter 'ids' is annotated int but gets list\[int\]"),
-        (input_and_request, r"^a \(.*:\d+\): 'ids' is an input and a request input; rename one"),
+        (input_and_request, r"^a \(.*:\d+\): 'ids' is given twice in inputs and request; rename the request input"),
         (two_types_of_a_request, r"request input 'x' is list\[int\] for a \(.*\), but float for b \(.*\)"),
         (array_of_booleans, r"request input 'x' has type list\[bool\]; use int, float, str, bool or a list"),
         (array_key, r"entity column 'ids' is int\[\]; keys are int, str or bool"),

@@ -111,23 +111,23 @@ def test_a_sliding_window_keeps_its_canonical_form() -> None:
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: window("1h", hop=0), ["window() (test_windows.py:", "hop 0 must be more than 0"]),
-        (lambda: window("1h", hop=-5), ["hop -5 must be more than 0"]),
+        (lambda: window("1h", hop=0), ["test_windows.py:", "hop 0 is not a positive duration"]),
+        (lambda: window("1h", hop=-5), ["hop -5 is not a positive duration"]),
         (lambda: window("1h", hop=True), ["hop True is no duration"]),
         (lambda: window("1h", hop="0m"), ["hop '0m' is not a positive duration"]),
         (lambda: window("1h", hop="7m"), ["hop 7m does not divide the window 1h", "5m"]),
         (lambda: window("1h", hop="2h"), ["hop 2h does not divide the window 1h"]),
         (lambda: window("1h", offset="7m"), ["offset 7m is not a multiple of the hop 5m", "use a multiple"]),
-        (lambda: window("1h", offset=-HOUR), ["offset -3600000000 must be more than 0"]),
+        (lambda: window("1h", offset=-HOUR), ["offset -3600000000 is not a positive duration"]),
         (lambda: window("1h", offset=False), ["offset False is no duration"]),
         (lambda: window("5s"), ["window 5s must be at least 12s"]),
         (lambda: window("5s", hop="1s"), ["window 5s must be at least 12s"]),
         (lambda: window("12500ms", hop="500ms"), ["window 12500ms", "whole seconds"]),
         (lambda: window(3.5), ["window 3.5 is no duration"]),
         (lambda: window("an hour"), ["'an hour' is not a duration", "tumbling('1h')"]),
-        (lambda: tumbling("500ms"), ["tumbling() (test_windows.py:", "whole seconds"]),
-        (lambda: tumbling(0), ["tumbling window 0 must be more than 0"]),
-        (lambda: session(0), ["session() (test_windows.py:", "session gap 0 must be more than 0"]),
+        (lambda: tumbling("500ms"), ["test_windows.py:", "whole seconds"]),
+        (lambda: tumbling(0), ["tumbling window 0 is not a positive duration"]),
+        (lambda: session(0), ["test_windows.py:", "session gap 0 is not a positive duration"]),
         (lambda: session(True), ["session gap True is no duration"]),
     ],
 )
@@ -148,7 +148,7 @@ def visit_rate(spec: Any) -> Any:
 @pytest.mark.parametrize(
     ("make", "parts"),
     [
-        (lambda: count(3600), ["window 3600 is no window", "tumbling('1h')"]),
+        (lambda: count(3600), ["window=3600 is a number without a unit", "'1h'"]),
         (lambda: count(tumbling), ["window tumbling is no window"]),
         (lambda: count(["1h", None]), ["window None is no window"]),
         (lambda: count("tumbling"), ["'tumbling' is not a duration", "tumbling('1h')"]),

@@ -94,3 +94,38 @@ def test_a_missing_file_and_an_unknown_suffix_exit_2(tmp_path: Path) -> None:
     odd = tmp_path / "a.xlsx"
     odd.write_text("x")
     assert run(command(odd, odd)) == 2
+
+
+@pytest.mark.parametrize(
+    ("baseline", "current", "status", "counts"),
+    [
+        (list(range(1000)), [], "no_data", "1000 values in the baseline, 0 in the current file"),
+        ([], list(range(1000)), "no_data", "0 values in the baseline, 1000 in the current file"),
+        ([None, 1.0], [None], "no_data", "1 values in the baseline"),
+        (list(range(1000)), list(range(5)), "insufficient", "1000 values in the baseline, 5 in the current file"),
+    ],
+)
+def test_too_few_rows_are_told_apart_from_a_match(
+    baseline: list[object],
+    current: list[object],
+    status: str,
+    counts: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before, now = write_jsonl(tmp_path / "a.jsonl", baseline), write_jsonl(tmp_path / "b.jsonl", current)
+    drifted = baseline == [None, 1.0]
+    assert run(command(before, now, "--json")) == int(drifted)
+    streams = capsys.readouterr()
+    assert json.loads(streams.out)["status"] == status
+    if not drifted:
+        assert streams.err.startswith("warning: ")
+        assert f"column 'x' could not be judged: {status} ({counts})" in streams.err
+    assert run(command(before, now, "--require-data")) == 1
+    assert status in capsys.readouterr().err
+
+
+def test_a_match_gives_no_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = write_jsonl(tmp_path / "a.jsonl", list(range(1000)))
+    assert run(command(file, file, "--require-data")) == 0
+    assert capsys.readouterr().err == ""

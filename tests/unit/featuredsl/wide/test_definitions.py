@@ -70,7 +70,7 @@ def test_types(method: Any, returns: object) -> None:
         (lambda e: e.x.top_k(2.0), "top_k() takes an integer k from 1 to 100, not 2.0"),
         (lambda e: e.x.approx_quantile(95), "approx_quantile() takes a share q from 0 to 1, not 95"),
         (lambda e: e.x.decayed_sum("soon"), "'soon' is not a duration"),
-        (lambda e: e.x.decayed_sum(-1), "half-life -1 must be positive"),
+        (lambda e: e.x.decayed_sum(-1), "-1 is not a positive duration"),
         (lambda e: e.x.histogram([]), "histogram() takes a list of 1 to 1000 edges, not []"),
         (lambda e: e.x.histogram([1, 1]), "ascending edges; 1 stands before 1"),
         (lambda e: e.x.histogram([float("nan")]), "finite numbers as edges, not nan"),
