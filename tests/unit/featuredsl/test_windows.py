@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from featuredsl import EventSource, feature, feature_group, lifetime, ratio, session, tumbling, window
-from featuredsl.cli.definitions import explain
+from featuredsl.cli.explaining import explain
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB

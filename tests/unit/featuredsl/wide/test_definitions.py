@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from featuredsl import EventSource, feature, feature_group
-from featuredsl.cli.definitions import program
+from featuredsl.cli.program import program
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB, SPARK
 from featuredsl.errors import DefinitionError, UnsupportedError
