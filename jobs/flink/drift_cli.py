@@ -37,7 +37,7 @@ def start_drift(settings: Settings, options: Mapping[str, Any]) -> JobHandle:
     prefix, kafka = settings.prefix, settings.require("kafka")
     predictions = topic(prefix, PREDICTIONS)
     name = str(options.get("name", f"{prefix}drift"))
-    admit(settings.require("flink"), name, int(options.get("parallelism", 1)))
+    admit(settings.require("flink"), name, _parallelism(options))
     outputs = [topic(prefix, DRIFT_EVENTS), topic(prefix, RETRAIN_TRIGGERS)]
     ensure_topics(kafka, [predictions, dead_letter(predictions), *outputs])
     config = {
@@ -79,6 +79,14 @@ def drift(
     with Console(stderr=True).status("submitting the drift job"):
         handle = start_drift(settings, options)
     click.echo(f"{handle.name} {handle.job_id} RUNNING")
+
+
+def _parallelism(options: Mapping[str, Any]) -> int:
+    found = options.get("parallelism", 1)
+    if not isinstance(found, int) or found < 1:
+        msg = f"parallelism is {found!r}: give a whole number of at least 1"
+        raise InputError(msg)
+    return found
 
 
 def _baseline(start: str | None, end: str | None, hours: int | None) -> dict[str, int]:

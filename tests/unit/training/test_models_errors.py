@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -11,9 +13,10 @@ import pytest
 
 from featuredsl.ccb import channel
 from featuredsl.cli.main import run
+from featuredsl.errors import FeatureError
 from featuredsl.settings import Settings
-from jobs.training import cli, reach
-from jobs.training.models_cli import open_registry
+from jobs.training import cli, reach, vw
+from jobs.training.models_cli import _follow, open_registry
 from jobs.training.trigger import Trigger
 
 LOCAL = "127.0.0.1"
@@ -23,6 +26,7 @@ LOCAL = "127.0.0.1"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("FEATUREDSL_MLFLOW", raising=False)
+    monkeypatch.setenv("no_proxy", LOCAL)
     return tmp_path / "home"
 
 
@@ -131,3 +135,32 @@ def test_a_trigger_for_an_unknown_model_is_sent_with_a_warning(
     assert sent == ["ranker", "other", "nope"]
     assert run(["trigger", "../x"]) == 2
     assert sent == ["ranker", "other", "nope"]
+
+
+class Failing:
+    """A trainer and its reader: one trigger, whose training failed."""
+
+    def __init__(self, bad_input: bool) -> None:
+        self._report = {"status": "failed", "error": "no example to train on", "bad_input": bad_input}
+
+    def poll(self) -> list[Trigger]:
+        return [Trigger("t", "m", "MANUAL")]
+
+    def handle(self, _: list[Trigger]) -> list[dict[str, object]]:
+        return [self._report]
+
+
+@pytest.mark.parametrize(("bad_input", "code"), [(True, 2), (False, 3)])
+def test_a_training_that_failed_once_ends_by_its_cause(bad_input: bool, code: int) -> None:
+    failing = Failing(bad_input)
+    with pytest.raises(FeatureError, match="no example to train on") as raised:
+        _follow(failing, failing, threading.Event(), 1.0)  # type: ignore[arg-type]
+    assert raised.value.exit_code == code
+
+
+def test_a_worker_that_died_says_one_line_and_keeps_the_rest_for_the_log() -> None:
+    said = "Traceback (most recent call last):\n  File x\nRuntimeError: the last word\n"
+    error = vw._failed("train", subprocess.CompletedProcess([], 1, "", said))
+    assert str(error) == "Vowpal Wabbit (train) ended with exit code 1: RuntimeError: the last word"
+    assert error.__notes__ == [said.strip()]
+    assert "killed by SIGSEGV: no output" in str(vw._failed("train", subprocess.CompletedProcess([], -11, "", "")))

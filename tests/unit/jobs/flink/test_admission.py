@@ -116,6 +116,16 @@ def test_too_few_slots_end_the_command_with_4(settings: None, capsys: pytest.Cap
     assert "needs 9 task slots" in line
 
 
+@pytest.mark.parametrize("found", ["0", '"2"', "1.5", "null"])
+def test_a_wrong_parallelism_of_a_configuration_file(
+    found: str, settings: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "drift.json"
+    file.write_text(f'{{"parallelism": {found}}}')
+    assert run(["run", "drift", "--config", str(file)]) == 2
+    assert "give a whole number of at least 1" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "argv", [["stream", "--parallelism", "0"], ["join", "--parallelism", "-1"], ["drift", "--baseline-hours", "0"]]
 )
