@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import csv
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from featuredsl.compilers.scalar import DUCKDB, floor_to
 from featuredsl.dtypes import ELEMENTS, DType, spelled
 from featuredsl.errors import InputError, unknown
 from featuredsl.event_arrays import Cell
+from featuredsl.event_bytes import MARK, is_utf8, marked, payload_of, reading
 from featuredsl.source_checks import ARRIVAL_US
 from featuredsl.sources import EventSource
 from featuredsl.times import UNIT_US, fitting_unit, range_us
@@ -49,7 +51,14 @@ def load_events(
     With `as_of_us` only rows that arrived by then are loaded; without an arrival time a row arrives at its event time.
     Raises InputError when the file cannot be read, or when no row has a usable time.
     """
-    loaded, refused = _load(con, source, path, _scan(source, path), as_of_us)
+    with reading(path):
+        try:
+            loaded, refused = _load(con, source, path, _scan(source, path), as_of_us)
+        except duckdb.InvalidInputException:
+            if path.suffix.lower() in (".csv", ".parquet") or is_utf8(path):
+                raise
+            with marked(path) as copy:
+                loaded, refused = _load(con, source, path, _scan(source, copy), as_of_us)
     if refused and dead_letters is not None:
         _write_rejects(source, refused, path, dead_letters)
     return loaded
@@ -101,8 +110,9 @@ def _scan(source: EventSource, path: Path) -> str:
     if suffix == ".parquet":
         return _parquet(source, path)
     if suffix == ".csv":
-        _check_header(source, path, file)
-        raw = f"SELECT *, CAST(to_json(r) AS VARCHAR) AS raw FROM read_csv({file}, all_varchar = true, header = true) r"
+        columns = ", ".join(f"{DUCKDB.text(name)}: 'VARCHAR'" for name in _header(source, path))
+        scan = f"read_csv({file}, auto_detect = false, header = true, delim = ',', quote = '\"', escape = '\"', "
+        raw = f"SELECT *, CAST(to_json(r) AS VARCHAR) AS raw FROM {scan}columns = {{{columns}}}) r"
         return _typed(source, raw, {name: _text_cell(name, dtype) for name, dtype in source.columns}, DUCKDB.ident)
     raw = (
         f"SELECT raw FROM read_csv({file}, columns = {{'raw': 'VARCHAR'}}, header = false, delim = '\\x01', "
@@ -120,12 +130,14 @@ Refused = tuple[str, str]
 """A record as it came, and the reason: a code, or `code:column`."""
 
 
-def _check_header(source: EventSource, path: Path, file: str) -> None:
-    described = duckdb.connect().execute(f"DESCRIBE SELECT * FROM read_csv({file}, all_varchar = true, header = true)")
-    names = [row[0] for row in described.fetchall()]
+def _header(source: EventSource, path: Path) -> list[str]:
+    """The columns of a CSV file. Raises InputError when one of the source's is missing."""
+    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+        names = next(csv.reader(file), [])
     for name in (*source.time_columns.values(), *source.column_names):
         if name not in names:
             raise InputError(f"{path}: {unknown('column', name, path.name, tuple(names))}")
+    return names
 
 
 def _json_cell(name: str, dtype: DType) -> Cell:
@@ -203,7 +215,8 @@ def _typed(source: EventSource, raw: str, cells: dict[str, Cell], text_of: Calla
     moments = _moments(source, lambda field: _time_us(source, text_of(field)))
     values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
     bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + name)}" for name, (_, wrong) in cells.items())
-    broken = "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if text_of is _json_text else ""
+    broken = f"WHEN starts_with(raw, {DUCKDB.text(MARK)}) THEN 'bad_utf8' " if text_of is _json_text else ""
+    broken += "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if text_of is _json_text else ""
     reason = f"CASE {broken} {_bad_times(source, moments)} {bad} END"
     return f"SELECT {values}, {_named(moments)}, {reason} AS reason, raw FROM ({raw}) s"
 
@@ -294,7 +307,7 @@ def _write_rejects(source: EventSource, refused: Sequence[Refused], path: Path, 
             code, _, detail = reason.partition(":")
             if reason.startswith(BAD_TIME):
                 detail = f"{detail}: {_time_problem(source, raw, detail)}"
-            payload = raw.encode()
+            payload = payload_of(raw)
             record = {
                 "topic": path.name,
                 "reason": code,

@@ -16,6 +16,7 @@ import duckdb
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import InputError
+from featuredsl.event_bytes import reading
 from featuredsl.times import UNIT_US, parse_time
 
 GIVEN = "fdsl_given"
@@ -208,10 +209,8 @@ def _text_cell(name: str, dtype: DType) -> str:
 
 
 def _run(con: duckdb.DuckDBPyConnection, path: Path, query: str) -> duckdb.DuckDBPyConnection:
-    try:
+    with reading(path):
         return con.execute(query)
-    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.IOException) as error:
-        raise InputError(f"{path} cannot be read: {str(error).strip().splitlines()[0]}") from None
 
 
 def _create(con: duckdb.DuckDBPyConnection, path: Path, query: str) -> None:
@@ -224,7 +223,7 @@ def _one(con: duckdb.DuckDBPyConnection, query: str) -> Any:
 
 def _bad_line(path: Path) -> InputError:
     """The first line that is no JSON object."""
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
                 value = json.loads(line) if line.strip() else {}

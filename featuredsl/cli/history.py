@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -12,10 +12,13 @@ import click
 from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from featuredsl.errors import DependencyError, InputError
+from featuredsl.cli.paths import refuse_overwrite
+from featuredsl.errors import DependencyError, InputError, unknown
 from featuredsl.history import HistoryRequest, HistoryResult, build, label_range, steps
+from featuredsl.label_files import FORMATS
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
+from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.times import asked_time
 from featuredsl.training_set import replacing
 
@@ -24,11 +27,13 @@ ENGINES = "featuredsl.history_engines"
 
 def event_files(pairs: tuple[str, ...]) -> dict[str, Path]:
     """`NAME=FILE` options as a mapping."""
-    files = {}
+    files: dict[str, Path] = {}
     for pair in pairs:
         name, separator, file = pair.partition("=")
         if not separator or not file:
             raise InputError(f"--events {pair!r}: write it as NAME=FILE")
+        if name in files:
+            raise InputError(f"--events {name} is given twice: {files[name]} and {file}")
         files[name] = Path(file)
     return files
 
@@ -59,9 +64,10 @@ def history(
     Example: featuredsl history features.py --events clicks=clicks.jsonl --labels labels.csv --out train.parquet
     """
     rejects = dead_letter or out.with_name(out.name + ".rejected.jsonl")
-    rejects.unlink(missing_ok=True)
     console = Console(stderr=True)
     groups, files = load_definitions(definitions), event_files(events)
+    _check(groups, files, labels, out, rejects)
+    rejects.unlink(missing_ok=True)
     known_by = None if as_of is None else asked_time(as_of, label_unit, "--as-of")
     began = time.monotonic()
     with _interruptible(), _progress(console) as progress, replacing(rejects) as kept:
@@ -76,6 +82,18 @@ def history(
         step(f"writing {out}")
         result.write(out)
     _report(console, result, out, rejects, time.monotonic() - began, as_of)
+
+
+def _check(groups: Mapping[str, GroupPlan], files: Mapping[str, Path], labels: Path, out: Path, rejects: Path) -> None:
+    """Refuses, before anything is written, a file for what the definitions do not have and outputs that are inputs."""
+    known = tuple(inputs_of(groups.values()))
+    for name in files:
+        if name not in known:
+            raise InputError(f"--events {name}=…: {unknown('source', name, 'the definitions', known)}")
+    if out.suffix not in FORMATS:
+        raise InputError(f"--out {out}: suffix {out.suffix!r} is none of {', '.join(FORMATS)}")
+    inputs = {f"--events {name}": path for name, path in files.items()} | {"--labels": labels}
+    refuse_overwrite({"--out": out, "--dead-letter": rejects}, inputs)
 
 
 @contextmanager

@@ -239,7 +239,7 @@ BAD = [
     ("labels.csv", "user,item,price,ts\n1,a,1,1767225615\nx,a,1,1767225615\n", "row 2: user is 'x', not int"),
     ("labels.csv", "user,item,price\n1,a,1\n", "row 1: ts is None"),
     ("labels.csv", "user,item,price,ts\n", "holds no label"),
-    ("labels.csv", "user,item,price,ts\n1,a,1,1767225615\n1,a,1\n", "labels.csv cannot be read"),
+    ("labels.csv", "user,item,price,ts\n1,a,1,1767225615\n1,a,1\n", "labels.csv, line 3 cannot be read"),
     ("labels.csv", "user,user,price,ts\n1,a,1,1767225615\n", "a column twice"),
     ("labels.txt", "", "is none of .jsonl, .csv, .parquet"),
 ]
