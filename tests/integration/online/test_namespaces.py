@@ -104,7 +104,7 @@ class Home:
     def apply(self, suffix: str) -> str:
         """Apply the definitions under a store version of the home's own; returns the version."""
         text = self.run("apply", str(self.folder / "definitions.py"), "--store-suffix", suffix)
-        return text.strip().removeprefix("g@")
+        return text.split()[0].removeprefix("g@")
 
     def write(self, rows: int) -> None:
         """So many events of "k" in the minute before `AT`, under the version that was applied last."""

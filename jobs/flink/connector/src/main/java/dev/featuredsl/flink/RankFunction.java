@@ -16,17 +16,19 @@ import org.apache.flink.table.functions.ScalarFunction;
 public final class RankFunction extends ScalarFunction {
     private static final long serialVersionUID = 1L;
 
-    /** The rank, or null when the time is null. */
+    /**
+     * The rank of a time (BIGINT) and the values after it, or null when the time is null. The time is one of the
+     * arguments: a single array after a parameter of its own would be taken for the list of arguments.
+     */
     @DataTypeHint("STRING")
-    public String eval(
-            @DataTypeHint("BIGINT") Long timeMicros, @DataTypeHint(inputGroup = InputGroup.ANY) Object... values) {
-        if (timeMicros == null) {
+    public String eval(@DataTypeHint(inputGroup = InputGroup.ANY) Object... timeAndValues) {
+        if (timeAndValues[0] == null) {
             return null;
         }
-        StringBuilder out = new StringBuilder(16 + 24 * values.length);
-        appendHex(out, timeMicros);
-        for (Object value : values) {
-            appendField(out, value);
+        StringBuilder out = new StringBuilder(24 * timeAndValues.length);
+        appendHex(out, ((Number) timeAndValues[0]).longValue());
+        for (int i = 1; i < timeAndValues.length; i++) {
+            appendField(out, timeAndValues[i]);
         }
         return out.toString();
     }
