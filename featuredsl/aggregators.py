@@ -116,14 +116,17 @@ class Aggregator:
         if arg.dtype not in self.takes:
             kinds = {"int": "a number", "float": "a number", "str": "a string"}
             wanted = " or ".join(dict.fromkeys(kinds[dtype] for dtype in self.takes))
-            hint = "; take at(i), length(), min_element() or max_element() of it" if arg.dtype in ELEMENTS else ""
-            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{_HINTS.get(arg.dtype, hint)}")
+            raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{_HINTS.get(arg.dtype, '')}")
         partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
         return Aggregate(partials, self.finalize(columns))
 
 
-_HINTS = {"str": "; convert it with to_int() or to_float()", "bool": "; use if_else(column, 1, 0)"}
+_HINTS: dict[DType, str] = {
+    "str": "; convert it with to_int() or to_float()",
+    "bool": "; use if_else(column, 1, 0)",
+    **dict.fromkeys(ELEMENTS, "; take at(i), length(), min_element() or max_element() of it"),
+}
 
 
 def _guard(where: Node | None, lift: Node) -> Node:

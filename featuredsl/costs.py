@@ -65,7 +65,7 @@ def backfills(plan: GroupPlan) -> tuple[Backfill, ...]:
     """What each source must be read back for, in order."""
     spans: dict[str, list[int | None]] = {source.name: [] for source in plan.sources}
     for feature in plan.features:
-        for name in sources_of(feature):
+        for name in feature.source_names:
             spans[name].append(reach_us(feature))
     return tuple(
         Backfill(name, None if None in reaches else max((r for r in reaches if r is not None), default=0))
@@ -87,11 +87,6 @@ def rows_to_read(plan: GroupPlan, rows_per_day: int) -> int | None:
     spans = [backfill.span_us for backfill in backfills(plan)]
     known = [span for span in spans if span is not None]
     return None if len(known) < len(spans) else sum(-(-rows_per_day * span // DAY) for span in known)
-
-
-def sources_of(feature: StoredFeature) -> tuple[str, ...]:
-    """Names of the sources of a feature."""
-    return feature.source_names
 
 
 def tiles_of(feature: StoredFeature) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from featuredsl.costs import backfills, cost, sources_of, tiles_of, worst_age_us
+from featuredsl.costs import backfills, cost, tiles_of, worst_age_us
 from featuredsl.errors import UnsupportedError
 from featuredsl.lineage import columns_read
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
@@ -51,7 +51,7 @@ def feature_data(plan: GroupPlan, feature: StoredFeature | OnDemandFeature) -> d
         inputs = {"sources": [], "inputs": [*feature.inputs, *request], "default": None}
         return {**common, **inputs, "tier": "on demand", "engine": "python", **_NO_WINDOW}
     shared = {
-        "sources": list(sources_of(feature)),
+        "sources": list(feature.source_names),
         "inputs": [],
         "default": feature.default,
         "tier": feature.freshness,

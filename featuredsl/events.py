@@ -215,8 +215,12 @@ def _typed(source: EventSource, raw: str, cells: dict[str, Cell], text_of: Calla
     moments = _moments(source, lambda field: _time_us(source, text_of(field)))
     values = ", ".join(f"{value} AS {DUCKDB.ident(name)}" for name, (value, _) in cells.items())
     bad = " ".join(f"WHEN {wrong} THEN {DUCKDB.text('bad_type:' + name)}" for name, (_, wrong) in cells.items())
-    broken = f"WHEN starts_with(raw, {DUCKDB.text(MARK)}) THEN 'bad_utf8' " if text_of is _json_text else ""
-    broken += "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'" if text_of is _json_text else ""
+    broken = (
+        f"WHEN starts_with(raw, {DUCKDB.text(MARK)}) THEN 'bad_utf8' "
+        "WHEN doc IS NULL OR json_type(doc) <> 'OBJECT' THEN 'bad_json'"
+        if text_of is _json_text
+        else ""
+    )
     reason = f"CASE {broken} {_bad_times(source, moments)} {bad} END"
     return f"SELECT {values}, {_named(moments)}, {reason} AS reason, raw FROM ({raw}) s"
 

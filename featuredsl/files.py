@@ -4,12 +4,27 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from featuredsl.errors import DependencyError
 
 Root = Path | str
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A temporary path beside `path` that takes its place at the end; nothing is left after an error."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        yield temporary
+        if temporary.exists():
+            temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 class Files(Protocol):
@@ -46,16 +61,10 @@ class LocalFiles:
 
     def replace(self, name: str, content: bytes) -> None:
         """See `Files`: written beside it, synced, renamed."""
-        self._root.mkdir(parents=True, exist_ok=True)
-        temporary = self._root / f".{name}.{os.getpid()}"
-        try:
-            with temporary.open("wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(self._root / name)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with replacing(self._root / name) as temporary, temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
 
     def names(self) -> list[str]:
         """See `Files`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import InputError
+from featuredsl.files import replacing
 from featuredsl.label_files import GIVEN, JsonLines
 from featuredsl.labels import LabelTable
 
@@ -19,19 +18,6 @@ _FORMATS = {
     ".parquet": "FORMAT parquet",
     ".json": r"FORMAT csv, HEADER false, DELIMITER E'\x01', QUOTE '', ESCAPE ''",
 }
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place at the end; nothing is left after an error."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        yield temporary
-        if temporary.exists():
-            temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write(path: Path, labels: LabelTable, values: Sequence[str], features: Mapping[str, DType]) -> None:

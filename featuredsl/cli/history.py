@@ -14,13 +14,13 @@ from rich.progress import MofNCompleteColumn, Progress, SpinnerColumn, TextColum
 
 from featuredsl.cli.paths import refuse_overwrite
 from featuredsl.errors import DependencyError, InputError, unknown
+from featuredsl.files import replacing
 from featuredsl.history import HistoryRequest, HistoryResult, build, label_range, steps
 from featuredsl.label_files import FORMATS
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
 from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.times import asked_time
-from featuredsl.training_set import replacing
 
 ENGINES = "featuredsl.history_engines"
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -15,13 +14,14 @@ from featuredsl.compilers.scalar import SPARK, render
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.dtypes import DType
 from jobs.spark.landing import History, land_records, read_history
-from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
+from jobs.spark.point_in_time import arrow_values, group_values, register
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.array_groups import bare
 from tests.conformance.cases import Case as GroupCase
 from tests.conformance.cases import us
 from tests.conformance.cases_arrays import CASES, COLUMNS, GROUP_CASES, ROWS, wrong
 from tests.conformance.test_snapshot import of_no_event
+from tests.support.arrow_table import arrow_table
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -34,8 +34,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 def frame(spark: SparkSession, columns: list[tuple[str, DType]], rows: list[list[Any]]) -> Any:
-    data = {name: pa.array([row[i] for row in rows], ARROW_TYPES[dtype]) for i, (name, dtype) in enumerate(columns)}
-    return spark.createDataFrame(pa.table(data))
+    return spark.createDataFrame(arrow_table(columns, rows))
 
 
 def test_expressions(spark: SparkSession) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
@@ -13,11 +12,12 @@ from featuredsl.compilers.scalar import SPARK
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.dtypes import DType
 from featuredsl.plan import GroupPlan, inputs_of
-from jobs.spark.point_in_time import ARROW_TYPES, arrow_values, group_values, register
+from jobs.spark.point_in_time import arrow_values, group_values, register
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.cases import Case, us
 from tests.conformance.cases_sources import CASES
 from tests.conformance.test_sources_duckdb import cells
+from tests.support.arrow_table import arrow_table
 
 pytestmark = pytest.mark.timeout(1800)
 KEYS = ("u", "id", "item")
@@ -30,10 +30,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session that ends with this module: one process has one at a time."""
     with session(SparkConfig("local[1]", tmp_path_factory.mktemp("spark"), shuffle_partitions=1)) as started:
         yield started
-
-
-def table(columns: list[tuple[str, DType]], rows: list[list[Any]]) -> pa.Table:
-    return pa.table({n: pa.array([row[i] for row in rows], ARROW_TYPES[t]) for i, (n, t) in enumerate(columns)})
 
 
 def apart(number: int, value: Any) -> Any:
@@ -49,7 +45,7 @@ def register_inputs(spark: SparkSession, plan: GroupPlan, cases: Sequence[tuple[
             for seconds, row in case.events[name]:
                 mine = {column: apart(number, v) if column in KEYS else v for column, v in row.items()}
                 rows.append(cells(source, (seconds, mine)))
-        frames[name] = spark.createDataFrame(table([*source.columns, *times], rows))
+        frames[name] = spark.createDataFrame(arrow_table([*source.columns, *times], rows))
     register(frames)
 
 
@@ -64,7 +60,7 @@ def test_group(spark: SparkSession, plan: GroupPlan) -> None:
     ]
     labels = [[i, *key, us(seconds)] for i, (key, seconds, _) in enumerate(reads)]
     columns: list[tuple[str, DType]] = [("label_id", "int"), *plan.entity, ("ts_us", "int")]
-    values = arrow_values(group_values(spark, plan, spark.createDataFrame(table(columns, labels))))
+    values = arrow_values(group_values(spark, plan, spark.createDataFrame(arrow_table(columns, labels))))
     for i, (key, seconds, expected) in enumerate(reads):
         found = {name: values[f"{plan.name}__{name}"][i].as_py() for name in expected}
         assert found == expected, (key, seconds)

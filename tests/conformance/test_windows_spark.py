@@ -11,11 +11,12 @@ from pyspark.sql import SparkSession
 
 from featuredsl.compilers.scalar import SPARK
 from featuredsl.compilers.snapshot import snapshot
-from jobs.spark.point_in_time import ARROW_TYPES, group_values
+from jobs.spark.point_in_time import group_values
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.cases import Case, us
 from tests.conformance.cases_windows import WINDOW_CASES
 from tests.conformance.test_snapshot import of_no_event
+from tests.support.arrow_table import arrow_table
 
 pytestmark = pytest.mark.timeout(900)
 SNAPSHOTS = [case for case in WINDOW_CASES if case.group.name in ("visits", "deferred")]
@@ -29,12 +30,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield started
 
 
-def table(columns: list[tuple[str, str]], rows: list[list[Any]]) -> pa.Table:
-    values = zip(*rows, strict=True) if rows else [[] for _ in columns]
-    arrays = [pa.array(list(v), ARROW_TYPES[dtype]) for v, (_, dtype) in zip(values, columns, strict=True)]
-    return pa.table(arrays, names=[name for name, _ in columns])
-
-
 def load(spark: SparkSession, case: Case) -> None:
     """The events of a case as views."""
     for source in case.group.sources:
@@ -42,7 +37,7 @@ def load(spark: SparkSession, case: Case) -> None:
             [*(columns.get(name) for name in source.column_names), us(seconds)]
             for seconds, columns in case.events[source.name]
         ]
-        frame = spark.createDataFrame(table([*source.columns, ("ts_us", "int")], rows))
+        frame = spark.createDataFrame(arrow_table([*source.columns, ("ts_us", "int")], rows))
         frame.createOrReplaceTempView(source.name)
 
 
@@ -57,7 +52,7 @@ def values_of(rows: pa.Table, width: int) -> dict[Any, dict[str, Any]]:
 def test_training_set(spark: SparkSession, case: Case) -> None:
     load(spark, case)
     labels = [[i, *key, us(seconds)] for i, (key, seconds, _) in enumerate(case.reads)]
-    asked = spark.createDataFrame(table([("label_id", "int"), *case.group.entity, ("ts_us", "int")], labels))
+    asked = spark.createDataFrame(arrow_table([("label_id", "int"), *case.group.entity, ("ts_us", "int")], labels))
     found = values_of(group_values(spark, case.group, asked).toArrow(), 1)
     assert len(found) == len(case.reads)
     for i, (_, seconds, expected) in enumerate(case.reads):

@@ -18,10 +18,10 @@ import pytest
 from featuredsl.bulk import append, create_table
 from featuredsl.cli.main import run
 from featuredsl.errors import InputError
+from featuredsl.files import replacing
 from featuredsl.history import HistoryRequest, HistoryResult, build
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
-from featuredsl.training_set import replacing
 
 DEFINITIONS = """
 from featuredsl import EventSource, feature, feature_group, on_demand
