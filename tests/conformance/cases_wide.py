@@ -11,7 +11,7 @@ from tests.conformance.cases import BIG, Case, D, H, Row, events, ordered, other
 typed = EventSource("typed", event_time="ts", schema={"k": int, "b": bool, "f": float, "s": str}, time_unit="us")
 
 
-@feature_group(name="firsts", entity="u")
+@feature_group(name="firsts", entity="u", retention="3650d")
 class Firsts:
     """The window of 10 minutes begins at a multiple of 5."""
 
@@ -32,7 +32,7 @@ class Firsts:
         return (e.x + e.x).first()
 
 
-@feature_group(name="sequenced", entity="u")
+@feature_group(name="sequenced", entity="u", retention="3650d")
 class Sequenced:
     """Equal times are ordered by the sequence, then by the value."""
 
@@ -45,7 +45,7 @@ class Sequenced:
         return o.x.last_k(2)
 
 
-@feature_group(name="lists", entity="u")
+@feature_group(name="lists", entity="u", retention="3650d")
 class Lists:
     """Lists of values, in several windows."""
 
@@ -70,7 +70,7 @@ class Lists:
         return e.filter(e.f > 0.5).x.last_k(1000)
 
 
-@feature_group(name="spread", entity="u")
+@feature_group(name="spread", entity="u", retention="3650d")
 class Spread:
     """Distributions."""
 
@@ -103,7 +103,7 @@ class Spread:
         return e.filter(e.s == "p").f.histogram([0.5])
 
 
-@feature_group(name="decays", entity="u")
+@feature_group(name="decays", entity="u", retention="3650d")
 class Decays:
     """Half-lives of an hour; the window ends sooner than the decay."""
 
@@ -124,7 +124,7 @@ class Decays:
         return e.x.decayed_sum("1h")
 
 
-@feature_group(name="layers", entity="u")
+@feature_group(name="layers", entity="u", retention="3650d")
 class Layers:
     """Batch tiers and offset windows; ordinary features beside wide ones."""
 
@@ -145,7 +145,7 @@ class Layers:
         return e.x.last_k(5)
 
 
-@feature_group(name="couples", entity=("u", "m"))
+@feature_group(name="couples", entity=("u", "m"), retention="3650d")
 class Couples:
     """A composite key."""
 
@@ -154,7 +154,7 @@ class Couples:
         return p.x.last_k(9)
 
 
-@feature_group(name="kinds", entity="k")
+@feature_group(name="kinds", entity="k", retention="3650d")
 class Kinds:
     """An integer key, and values of every type."""
 
