@@ -5,7 +5,7 @@ Values are exact where the aggregate is; those of `approx_quantile` are the exac
 
 from __future__ import annotations
 
-from featuredsl import EventSource, feature, feature_group, window
+from featuredsl import EventSource, feature, feature_group, tumbling, window
 from tests.conformance.cases import BIG, Case, D, H, Row, events, ordered, other, pairs, plan_of, row
 
 typed = EventSource("typed", event_time="ts", schema={"k": int, "b": bool, "f": float, "s": str}, time_unit="us")
@@ -70,7 +70,7 @@ class Lists:
         return e.filter(e.f > 0.5).x.last_k(1000)
 
 
-@feature_group(name="spread", entity="u", retention="3650d")
+@feature_group(name="distribution", entity="u", retention="3650d")
 class Spread:
     """Distributions."""
 
@@ -177,6 +177,27 @@ class Kinds:
     @feature(freshness="realtime", window="1h")
     def last_s(t: typed) -> list[str]:
         return t.s.last_k(2)
+
+
+@feature_group(name="hours", entity="u", retention="3650d")
+class Hours:
+    """The last complete hour; the least and greatest string stand in tiles as states."""
+
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def least(e: events) -> str:
+        return e.s.min()
+
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def greatest(e: events) -> str:
+        return e.filter(e.x > 0).s.max()
+
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def top(e: events) -> list[str]:
+        return e.s.top_k(2)
+
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def share(e: events) -> float:
+        return e.s.approx_distinct() / e.count()
 
 
 def seq(seconds: float, x: int | None, sequence: int | None) -> Row:
@@ -349,6 +370,33 @@ WIDE_CASES: tuple[Case, ...] = (
                 {"first_b": False, "common_b": True, "number_b": 2, "top_f": [0.5, -0.5], "last_s": ["it's", ""]},
             ),
             ((2**62,), 9, {"first_b": None, "common_b": None, "number_b": 0, "top_f": None, "last_s": ["é\n"]}),
+        ],
+    ),
+    Case(
+        "complete hours: texts by their UTF-8 bytes, states as of the last hour",
+        plan_of(Hours),
+        {
+            "events": [
+                row(0.5 * H, s="\ue000", x=1),
+                row(H - 0.000001, s="\U0001f600", x=1),
+                row(H, s="b", x=0),
+                row(H, s="a", x=1),
+                row(1.5 * H, s=None, x=1),
+                row(2 * H - 1, s="b", x=None),
+                row(2.2 * H, s="z", x=9),
+            ]
+        },
+        [
+            (
+                ("a",),
+                1.7 * H,
+                {"least": "\ue000", "greatest": "\U0001f600", "top": ["\ue000", "\U0001f600"], "share": 1.0},
+            ),
+            (("a",), 2 * H, {"least": "a", "greatest": "a", "top": ["b", "a"], "share": 0.5}),
+            (("a",), 2.9 * H, {"least": "a", "greatest": "a", "top": ["b", "a"], "share": 0.5}),
+            (("a",), 3 * H, {"least": "z", "greatest": "z", "top": ["z"], "share": 1.0}),
+            (("a",), 4 * H, {"least": None, "greatest": None, "top": None, "share": None}),
+            (("a",), 0.9 * H, {"least": None, "top": None}),
         ],
     ),
 )
