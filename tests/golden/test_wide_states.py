@@ -16,8 +16,8 @@ ROWS: list[dict[str, Any]] = json.loads(FILE.read_text(encoding="utf-8"))
 
 def fits(row: dict[str, Any], data: bytes) -> bool:
     if "bytes" in row:
-        return data.hex() == row["bytes"]
-    return (len(data), hashlib.sha256(data).hexdigest()) == (row["length"], row["sha256"])
+        return data == bytes.fromhex(row["bytes"])
+    return [len(data), hashlib.sha256(data).hexdigest()] == [row["length"], row["sha256"]]
 
 
 def parts_of(row: dict[str, Any]) -> list[list[tuple[int, tuple[Any, ...]]]]:

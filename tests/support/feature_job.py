@@ -13,7 +13,7 @@ from featuredsl.reader import FeatureReader, Registry
 from featuredsl.registry import apply
 from featuredsl.settings import Settings
 from jobs.kafka import producer
-from tests.conformance import array_groups, cases, cases_wide
+from tests.conformance import array_groups, cases, wide_groups
 from tests.conformance.cases import CASES, Case, us
 from tests.conformance.cases_arrays import GROUP_CASES
 from tests.conformance.cases_wide import WIDE_CASES
@@ -21,7 +21,7 @@ from tests.conformance.cases_wide import WIDE_CASES
 STREAMED = [case for case in CASES if all(f.freshness == "realtime" for f in case.group.features)]
 ARRAYS = [case for case in GROUP_CASES if all(f.freshness == "realtime" for f in case.group.features)]
 WIDE = list(WIDE_CASES)
-DEFINITIONS = (Path(cases.__file__), Path(array_groups.__file__), Path(cases_wide.__file__))
+DEFINITIONS = (Path(cases.__file__), Path(array_groups.__file__), Path(wide_groups.__file__))
 
 
 def tagged(parts: tuple[Any, ...], tag: str, read: int) -> tuple[Any, ...]:

@@ -73,7 +73,7 @@ final class WideArguments implements InputTypeStrategy {
         }
     }
 
-    /** Why the literals are refused; later stages of planning do not see them, and the function looks again. */
+    /** Why the literals are refused; the function looks again. */
     private static Optional<String> refused(CallContext call) {
         Optional<String> kind = literal(call, 0);
         Optional<String> params = literal(call, 1);
@@ -88,8 +88,13 @@ final class WideArguments implements InputTypeStrategy {
         }
     }
 
+    /** Later stages of planning split the aggregate, see no literals and say so by the exception. */
     private static Optional<String> literal(CallContext call, int place) {
-        return call.isArgumentLiteral(place) ? call.getArgumentValue(place, String.class) : Optional.empty();
+        try {
+            return call.isArgumentLiteral(place) ? call.getArgumentValue(place, String.class) : Optional.empty();
+        } catch (UnsupportedOperationException split) {
+            return Optional.empty();
+        }
     }
 
     @Override
