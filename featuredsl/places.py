@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
 from featuredsl.aggregators import Merge, Partial, WidePartial, merge_values
@@ -64,10 +63,19 @@ class WidePlace(Place):
     def found(self, state: EntityState, low: int, high: int, at_us: int) -> Part:
         """The states merged and finalized; short where the sink left one out."""
         tiles = [tile for tile in state.wide.get(self.tier, ()) if low <= tile.index * self.hop_us < high]
-        stored = [data for tile in tiles if (data := tile.states[self.at]) is not None]
-        merged = reduce(self.monoid.merge, map(self.monoid.from_bytes, stored), self.monoid.empty())
-        value = self.monoid.finalize(merged, at_us)
+        value = self.monoid.finalize(self._merged(tiles), at_us)
         return Part(value, _newest(tiles), any(self.at in tile.lost for tile in tiles))
+
+    def _merged(self, tiles: Sequence[WideTile]) -> Any:
+        """Tiles do not overlap in time, so a full state ends the work."""
+        merged = self.monoid.empty()
+        for tile in reversed(tiles) if self.monoid.newest_first else tiles:
+            stored = tile.states[self.at]
+            if stored is not None:
+                merged = self.monoid.merge(merged, self.monoid.from_bytes(stored))
+                if self.monoid.is_full(merged):
+                    break
+        return merged
 
 
 def places_of(plan: GroupPlan) -> dict[str, tuple[Place, ...]]:
