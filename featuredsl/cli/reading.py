@@ -158,13 +158,19 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     if layout.version != registry.store_versions[group]:
         click.echo(f"  readers follow this version; {settings.registry} has {registry.store_versions[group]}")
     for name, tiles in state.ring.items():
-        span = f", {tiles[0].index} to {tiles[-1].index}" if tiles else ""
-        click.echo(f"  tiles {name}: {len(tiles)} filled{span}")
+        click.echo(f"  tiles {name}: {_filled([tile.index for tile in tiles])}")
+    for name, wide in state.wide.items():
+        click.echo(f"  states {name}: {_filled([tile.index for tile in wide])}")
     for tier, times in marks.items():
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
     for feature in plan.features:
         value = row[feature.name]
         click.echo(f"  {feature.name} = {value.value!r} {value.status}: {_why(feature, asked)}")
+
+
+def _filled(indices: list[int]) -> str:
+    """How many tiles are filled, from which to which."""
+    return f"{len(indices)} filled" + (f", {indices[0]} to {indices[-1]}" if indices else "")
 
 
 def _why(feature: WindowFeature | LookupFeature, asked: int) -> str:
