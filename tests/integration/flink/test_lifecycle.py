@@ -22,7 +22,7 @@ from jobs.flink.stream import start_stream
 from jobs.kafka import producer
 from tests.support.stack import TestStack
 
-SOURCE = '''
+SOURCE = """
 from featuredsl import EventSource, feature, feature_group
 
 visits = EventSource("visits", event_time="ts", schema={"u": str, "x": int})
@@ -36,12 +36,12 @@ class Visitor:
     @feature(freshness="realtime")
     def last(e: visits) -> int:
         return e.latest().x
-'''
-TOTAL = '''
+"""
+TOTAL = """
     @feature(freshness="realtime", window="1h")
     def total(e: visits) -> int:
         return e.x.sum()
-'''
+"""
 START_US = 1_767_225_600_000_000
 SECOND_US = 1_000_000
 

@@ -66,7 +66,7 @@ def test_records_survive_and_broken_ones_say_so(tmp_path: Path) -> None:
     assert read_record(tmp_path, RECORD.name) == RECORD
     assert read_records(tmp_path) == [RECORD]
     (tmp_path / "x.json").write_text('{"name": "x"}')
-    with pytest.raises(StateError, match=r"x\.json is no record of a submitted job \(KeyError\('job_id'\)\); remove it"):
+    with pytest.raises(StateError, match=r"x\.json is no record of a submitted job \(KeyError\('job_id'\)\); remove"):
         read_record(tmp_path, "x")
 
 
