@@ -5,7 +5,7 @@ One ring tier per (source, hop) of the realtime features; a partial that several
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from featuredsl.aggregators import Partial
@@ -41,6 +41,15 @@ def stream_windows(plan: GroupPlan) -> Iterator[WindowFeature]:
 def stream_lookups(plan: GroupPlan) -> Iterator[LookupFeature]:
     """The lookups that a stream job maintains."""
     return (feature for tier in STREAM_TIERS for feature in plan.lookups(tier))
+
+
+def bundles(plans: Iterable[GroupPlan]) -> dict[str, list[GroupPlan]]:
+    """The groups that a stream job maintains something of, by bundle, in order."""
+    found: dict[str, list[GroupPlan]] = {}
+    for plan in plans:
+        if any(feature.freshness in STREAM_TIERS for feature in plan.features):
+            found.setdefault(plan.bundle, []).append(plan)
+    return found
 
 
 def batch_features(plan: GroupPlan, tier: str) -> tuple[StoredFeature, ...]:

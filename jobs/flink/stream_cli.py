@@ -8,7 +8,10 @@ from typing import Any
 import click
 from rich.console import Console
 
+from featuredsl.errors import InputError
+from featuredsl.registry import Registry
 from featuredsl.settings import Settings
+from featuredsl.tiles import bundles
 from jobs.flink.stream import RUNNING_S, Tuning, bundle_of, start_stream
 
 POSITIVE = click.IntRange(min=1)
@@ -48,20 +51,21 @@ def _tuned(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command()
-@click.option("--group", default="", help="Only this group (or several, comma-separated); default: all applied.")
+@click.option("--group", default="", help="One job for this group, or these (comma-separated); default: one a bundle.")
 @click.option("--fresh", is_flag=True, help="Do not go on from a checkpoint: fill new store versions from the topics.")
 @_tuned
 def stream(group: str, fresh: bool, warm_s: int, **tuning: Any) -> None:
-    """Submit the feature job: event topics to the online store.
+    """Submit the feature jobs: event topics to the online store, one job for each bundle of the applied groups.
 
-    It goes on from the checkpoint of the job before it, if that ran the same definitions. Otherwise it reads the topics
+    A job goes on from the checkpoint of the one before it, if that ran the same definitions. Otherwise it reads topics
     from their start into a store version of its own; where values are read already, readers move to it once it has
     caught up (and batch tiers are filled), and the job before it ends. Interrupting the wait leaves the job running:
     the same command waits again.
 
     Example: featuredsl apply features.py && featuredsl run stream
     """
-    _start(group, fresh, warm_s, Tuning(**tuning))
+    for names in [group] if group else _bundles(Settings.load()):
+        _start(names, fresh, warm_s, Tuning(**tuning))
 
 
 @click.command()
@@ -77,6 +81,15 @@ def rebuild(group: str, warm_s: int, **tuning: Any) -> None:
     """
     settings = Settings.load()
     _start(",".join(bundle_of(settings, group)), True, warm_s, Tuning(**tuning))
+
+
+def _bundles(settings: Settings) -> list[str]:
+    """The groups of every bundle, comma-separated. Raises InputError when no applied group has realtime features."""
+    found = bundles(Registry.load(settings.registry).groups.values())
+    if not found:
+        msg = f"no group in {settings.registry} has realtime features: `featuredsl run batch` keeps the others fresh"
+        raise InputError(msg)
+    return [",".join(plan.name for plan in plans) for plans in found.values()]
 
 
 def _start(names: str, fresh: bool, warm_s: float, tuning: Tuning) -> None:
