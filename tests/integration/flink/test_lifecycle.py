@@ -27,7 +27,7 @@ from featuredsl import EventSource, feature, feature_group
 
 visits = EventSource("visits", event_time="ts", schema={"u": str, "x": int})
 
-@feature_group(name="visitor", entity="u", retention="30d")
+@feature_group(name="visitor", entity="u", retention="4000d")
 class Visitor:
     @feature(freshness="realtime", window="1h")
     def n(e: visits) -> int:
