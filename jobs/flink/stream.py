@@ -218,8 +218,7 @@ class _Start:
             )
             raise DependencyError(msg)
         say(f"filling the batch tiers of {', '.join(behind)}")
-        options = [word for name in behind for word in ("--group", name)]
-        command = [sys.executable, "-m", "featuredsl.cli.main", "run", "batch", *options]
+        command = [sys.executable, "-m", "featuredsl.cli.main", "run", "batch", "--groups", ",".join(behind)]
         environment = os.environ | self.settings.environment()
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode:

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,17 +21,20 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.reader import FeatureReader
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
+from featuredsl.times import HOUR, SECOND
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.stream import start_stream
 from jobs.kafka import producer
 from tests.support.stack import TestStack
 
+pytestmark = pytest.mark.timeout(900)
+
 SOURCE = """
-from featuredsl import EventSource, feature, feature_group
+from featuredsl import EventSource, feature, feature_group, lifetime
 
 visits = EventSource("visits", event_time="ts", schema={"u": str, "x": int})
 
-@feature_group(name="visitor", entity="u", retention="4000d")
+@feature_group(name="visitor", entity="u")
 class Visitor:
     @feature(freshness="realtime", window="1h")
     def n(e: visits) -> int:
@@ -36,14 +43,18 @@ class Visitor:
     @feature(freshness="realtime")
     def last(e: visits) -> int:
         return e.latest().x
+
+    @feature(freshness="1h", window=lifetime)
+    def ever(e: visits) -> int:
+        return e.count()
 """
 TOTAL = """
     @feature(freshness="realtime", window="1h")
     def total(e: visits) -> int:
         return e.x.sum()
 """
-START_US = 1_767_225_600_000_000
-SECOND_US = 1_000_000
+START_US = (time.time_ns() // 1000 // HOUR - 3) * HOUR
+"""Far enough back for the hourly tier, and not so far that values have expired."""
 
 
 @dataclass
@@ -63,18 +74,24 @@ class Life:
         """Events of key k, a second apart, x = 1, 2, …"""
         out = producer(self.settings.kafka)
         for _ in range(count):
-            event = {"u": "k", "x": self.sent + 1, "ts": (START_US + self.sent * SECOND_US) // 1000}
+            event = {"u": "k", "x": self.sent + 1, "ts": (START_US + self.sent * SECOND) // 1000}
             out.produce(f"{self.settings.prefix}visits", json.dumps(event).encode())
             self.sent += 1
         out.flush(30)
 
-    def read(self) -> dict[str, FeatureValue]:
+    def read(self, at_us: int | None = None) -> dict[str, FeatureValue]:
         with self.store() as store:
             reader = FeatureReader(store, Registry.load(self.settings.registry))
-            return reader.get([("visitor", ("k",))], START_US + self.sent * SECOND_US)[0]
+            return reader.get([("visitor", ("k",))], at_us or START_US + self.sent * SECOND)[0]
 
     def values(self) -> dict[str, object]:
-        return {name: value.value for name, value in self.read().items()}
+        """The realtime features just after the last event, the hourly one now."""
+        found = {name: value.value for name, value in self.read().items() if name != "ever"}
+        return found | {"ever": self.read(time.time_ns() // 1000)["ever"].value}
+
+    def batch(self) -> None:
+        command = [sys.executable, "-m", "featuredsl.cli.main", "run", "batch"]
+        subprocess.run(command, env=os.environ | self.settings.environment(), check=True, capture_output=True)
 
     def live(self) -> str:
         with self.store() as store:
@@ -102,7 +119,7 @@ class Life:
 
 @pytest.fixture
 def life(stack: TestStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
-    settings = stack.need("kafka", "redis", "flink")
+    settings = stack.need("kafka", "redis", "flink", "spark")
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
     found = Life(settings, tmp_path)
@@ -117,7 +134,8 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     base = life.live()
     life.send(10)
     first.wait_lag_zero()
-    assert life.values() == {"n": 10, "last": 10}
+    life.batch()
+    assert life.values() == {"n": 10, "last": 10, "ever": 10}
     with pytest.raises(InputError, match=r"runs already \(job id .*rebuild"):
         start_stream(life.settings)
 
@@ -127,7 +145,7 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     second = start_stream(life.settings)
     second.wait_lag_zero()
     assert life.live() == base
-    assert life.values() == {"n": 15, "last": 15}
+    assert life.values() == {"n": 15, "last": 15, "ever": 10}
     before = life.stored()
 
     # values are lost; a rebuild fills a generation of its own, equal to the byte
@@ -138,15 +156,15 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     rebuilt = life.live()
     assert rebuilt != base == base_of(rebuilt)
     assert life.stored() == before
-    assert life.values() == {"n": 15, "last": 15}
+    assert life.values() == {"n": 15, "last": 15, "ever": 15}
     assert second.state == "CANCELED"
 
     # another definition: readers see the old one until the new one is filled
     life.apply(SOURCE + TOTAL)
     assert life.live() == rebuilt
-    assert life.values() == {"n": 15, "last": 15}
+    assert life.values() == {"n": 15, "last": 15, "ever": 15}
     life.send(1)
     assert run(["run", "stream"]) == 0
     assert base_of(life.live()) != base
-    assert life.values() == {"n": 16, "last": 16, "total": 136}
+    assert life.values() == {"n": 16, "last": 16, "total": 136, "ever": 16}
     assert len(life.running()) == 1
