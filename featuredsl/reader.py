@@ -38,8 +38,7 @@ class _Prepared:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._finalizers: dict[str, Finalizer] = {}
-        self._layouts: dict[tuple[str, str], StoreLayout] = {}
+        self._versions: dict[tuple[str, str], tuple[Finalizer, StoreLayout]] = {}
         self._meta: StoreMeta | None = None
         self._meta_until = 0.0
 
@@ -54,21 +53,19 @@ class _Prepared:
         return meta
 
     def asked(self, keys: Sequence[Key], meta: StoreMeta) -> list[_Asked]:
-        return [_Asked(self._finalizer(group), self.layout(group, meta), key) for group, key in keys]
-
-    def _finalizer(self, group: str) -> Finalizer:
-        """Made at the first read, so that a group which works offline only does not stop the others."""
-        found = self._finalizers.get(group)
-        if found is None:
-            found = self._finalizers[group] = Finalizer(self._registry.group(group))
-        return found
+        return [_Asked(*self._version(group, meta), key) for group, key in keys]
 
     def layout(self, group: str, meta: StoreMeta) -> StoreLayout:
-        version = meta.versions.get(group, self._registry.store_versions[group])
-        found = self._layouts.get((group, version))
+        return self._version(group, meta)[1]
+
+    def _version(self, group: str, meta: StoreMeta) -> tuple[Finalizer, StoreLayout]:
+        """Made at the first read of a store version, with the definition that its values belong to; so a group which
+        works offline only does not stop the others."""
+        version = meta.versions.get(group) or self._registry.store_version(group)
+        found = self._versions.get((group, version))
         if found is None:
-            found = store_layout(self._registry.group(group), version)
-            self._layouts[group, version] = found
+            plan = self._registry.plan_of(group, version)
+            found = self._versions[group, version] = (Finalizer(plan), store_layout(plan, version))
         return found
 
     def finish(

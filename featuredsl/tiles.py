@@ -63,6 +63,15 @@ def stream_lookups(plan: GroupPlan) -> Iterator[LookupFeature]:
     return (feature for tier in STREAM_TIERS for feature in plan.lookups(tier))
 
 
+def bundles(plans: Iterable[GroupPlan]) -> dict[str, list[GroupPlan]]:
+    """The groups that a stream job maintains something of, by bundle, in order."""
+    found: dict[str, list[GroupPlan]] = {}
+    for plan in plans:
+        if any(feature.freshness in STREAM_TIERS for feature in plan.features):
+            found.setdefault(plan.bundle, []).append(plan)
+    return found
+
+
 def batch_features(plan: GroupPlan, tier: str) -> tuple[StoredFeature, ...]:
     """The features of a batch tier, in order."""
     return tuple(feature for feature in plan.features if feature.freshness == tier)

@@ -14,7 +14,7 @@ from threading import Timer
 from typing import Any
 
 from featuredsl.errors import DependencyError
-from featuredsl.settings import ENV_PREFIX, Settings
+from featuredsl.settings import Settings
 from localstack.process import ProcessRecord, service_env, spawn, stop
 
 STOP_S = 20.0
@@ -25,9 +25,7 @@ RUN_S = 600.0
 
 def environment(settings: Settings) -> dict[str, str]:
     """The settings of a run as environment variables."""
-    names = ("home", "kafka", "redis", "flink", "spark", "registry", "mlflow", "prefix", "jars")
-    values = {ENV_PREFIX + name.upper(): str(getattr(settings, name)) for name in names}
-    return values | {"PYTHONUNBUFFERED": "1"}
+    return settings.environment() | {"PYTHONUNBUFFERED": "1"}
 
 
 def command(*arguments: str) -> tuple[str, ...]:

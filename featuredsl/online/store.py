@@ -102,14 +102,22 @@ class OnlineStore:
 
     def current(self, groups: Sequence[str]) -> dict[str, str]:
         """Store version that readers follow, for those of the groups that have one."""
-        if not groups:
-            return {}
-        reply = self._command(("HMGET", self._meta.current, *groups))
-        return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
+        return self._versions(self._meta.current, groups)
+
+    def filling(self, groups: Sequence[str]) -> dict[str, str]:
+        """Store version that is filled beside the current one, for those of the groups that have one."""
+        return self._versions(self._meta.filling, groups)
 
     def set_current(self, group: str, version: str) -> None:
-        """Moves the readers of a group to a store version."""
-        self._command(("HSET", self._meta.current, group, version))
+        """Moves the readers of a group to a store version; no other one is being filled then."""
+        for reply in self._round_trip(
+            [("HSET", self._meta.current, group, version), ("HDEL", self._meta.filling, group)]
+        ):
+            self._unwrapped(reply)
+
+    def set_filling(self, group: str, version: str) -> None:
+        """Records that a store version is filled beside the current one: batch runs write it too."""
+        self._command(("HSET", self._meta.filling, group, version))
 
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> None:
         """Records that a batch tier is complete as of a time; the newest and the one before it are kept.
@@ -140,6 +148,12 @@ class OnlineStore:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def _versions(self, key: str, groups: Sequence[str]) -> dict[str, str]:
+        if not groups:
+            return {}
+        reply = self._command(("HMGET", key, *groups))
+        return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
 
     def _script(self, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[int]:
         reply = self._round_trip([("EVALSHA", _SNAPSHOT_SHA, len(keys), *keys, *args)])[0]
