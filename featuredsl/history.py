@@ -20,7 +20,7 @@ from featuredsl.label_files import GIVEN
 from featuredsl.labels import LABELS, Labels, LabelTable, Row
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
-from featuredsl.plan import GroupPlan, inputs_of
+from featuredsl.plan import GroupPlan, inputs_of, keys_of
 from featuredsl.sources import EventSource
 from featuredsl.times import TimeRange
 from featuredsl.training_set import write
@@ -110,7 +110,8 @@ def build(request: HistoryRequest, engine: Engine | None = None) -> HistoryResul
     loaded = []
     for name, source in sources.items():
         request.progress(f"reading {name}")
-        loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us))
+        keys = keys_of(request.groups.values(), name)
+        loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us, keys))
     values: list[str] = []
     types: dict[str, DType] = {}
     for number, plan in enumerate(request.groups.values()):
