@@ -36,7 +36,7 @@ _PARQUET_TYPES: dict[DType, str] = {
 
 def json_cell(name: str, dtype: DType) -> Cell:
     """An array in the column `fdsl_doc` of JSON documents."""
-    return _of_json("fdsl_doc", "$." + json.dumps(name), dtype)
+    return _of_json("fdsl_doc", "$." + json.dumps(name, ensure_ascii=False), dtype)
 
 
 def text_cell(name: str, dtype: DType) -> Cell:

@@ -29,7 +29,7 @@ def json_cell(name: str, dtype: DType) -> Cell:
     """A value in the column `fdsl_doc` of JSON documents."""
     if dtype in ELEMENTS:
         return event_arrays.json_cell(name, dtype)
-    item = f"json_extract(fdsl_doc, {DUCKDB.text('$.' + json.dumps(name))})"
+    item = f"json_extract(fdsl_doc, {DUCKDB.text('$.' + json.dumps(name, ensure_ascii=False))})"
     kind = f"json_type({item})"
     string = json_text(name)
     value, allowed = {
@@ -85,7 +85,7 @@ def reasons(cells: Mapping[str, Cell]) -> str:
 
 def json_text(field: str) -> str:
     """A field of the column `fdsl_doc` as text."""
-    return f"json_extract_string(fdsl_doc, {DUCKDB.text('$.' + json.dumps(field))})"
+    return f"json_extract_string(fdsl_doc, {DUCKDB.text('$.' + json.dumps(field, ensure_ascii=False))})"
 
 
 def moments(source: EventSource, time_us: Callable[[str], str]) -> dict[str, str]:
