@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from itertools import product
@@ -213,3 +214,67 @@ def test_columns_may_have_letters_of_any_script(tmp_path: Path, name: str, suffi
     labels = save(tmp_path / "l.jsonl", [{"u": 1, "i": "日本", "ts": T + 1, "r": 1.0}])
     (row,) = build(HistoryRequest(load_text(text, "defs.py"), {"views": events}, read_labels(labels, "ms"))).rows
     assert row["g__last"] == 7
+
+
+ZONES = [
+    "2026-01-01T00:30:00Z",
+    "2026-01-01T09:30:00+09:00",
+    "2025-12-31T16:30:00.000-08:00",
+    "2026-01-01 06:15:00+05:45",
+]
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv"])
+def test_times_of_any_zone_are_one_time(tmp_path: Path, suffix: str) -> None:
+    """An event at a label's time is not seen, one before is, whatever the zones that they are written in."""
+    events = save(tmp_path / "e.jsonl", [])
+    events.write_text("".join(json.dumps({"u": n, "i": "p", "v": n, "ts": at}) + "\n" for n, at in enumerate(ZONES)))
+    lines = [f"{n},p,{at.replace('30:00', '30:00.000001', 1).replace('15:00', '15:00.000001', 1)},1.0" for n in range(4)
+             for at in ZONES if ".000-" not in at] + [f"{n},p,{at},1.0" for n in range(4) for at in ZONES]  # fmt: skip
+    if suffix == ".csv":
+        labels = tmp_path / "l.csv"
+        labels.write_text("u,i,ts,r\n" + "".join(line + "\n" for line in lines))
+    else:
+        rows = (line.split(",") for line in lines)
+        labels = tmp_path / "l.jsonl"
+        labels.write_text("".join(json.dumps({"u": int(u), "i": i, "ts": t, "r": 1.0}) + "\n" for u, i, t, _ in rows))
+    plans = load_text(definitions(), "defs.py")
+    found = build(HistoryRequest(plans, {"views": events}, read_labels(labels, "ms"))).rows
+    assert [row["g__last"] for row in found] == [n for n in range(4) for _ in range(3)] + [None] * 16
+
+
+DAILY = """
+from featuredsl import EventSource, feature, feature_group
+
+views = EventSource("views", event_time="ts", schema={"u": int, "at_us": int})
+
+@feature_group(name="g", entity="u")
+class G:
+    @feature(freshness="1d", window="1d")
+    def day(e: views) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window="1h")
+    def early(e: views) -> int:
+        return e.filter(e.at_us.hour_of_day() < 6).count()
+"""
+
+
+def test_the_zone_of_the_process_changes_nothing(tmp_path: Path) -> None:
+    """Days and hours are those of UTC; Tokyo's and New York's day ends elsewhere."""
+    (tmp_path / "defs.py").write_text(DAILY)
+    times = [T + hour * 3_600_000 for hour in range(-30, 30)]
+    save(tmp_path / "views.jsonl", [{"u": 1, "ts": at, "at_us": at * 1000} for at in times])
+    save(tmp_path / "labels.jsonl", [{"u": 1, "ts": T + hour * 3_600_000 + 1} for hour in (-1, 0, 1, 5, 6, 23, 24, 25)])
+    outputs = []
+    for zone in ("UTC", "Asia/Tokyo", "America/New_York"):
+        out = tmp_path / f"{zone.replace('/', '_')}.jsonl"
+        command = [sys.executable, "-m", "featuredsl.cli.main", "history", str(tmp_path / "defs.py")]
+        command += ["--events", f"views={tmp_path / 'views.jsonl'}", "--labels", str(tmp_path / "labels.jsonl")]
+        subprocess.run([*command, "--out", str(out)], check=True, env=os.environ | {"TZ": zone}, capture_output=True)
+        outputs.append(out.read_bytes())
+    assert outputs[0] == outputs[1] == outputs[2]
+    rows = [json.loads(line) for line in outputs[0].splitlines()]
+    # The day of q = floor(t - 1 h, 1 d): 24 events of it once the data reaches back; events of the hour before t.
+    assert [row["g__day"] for row in rows] == [6, 6, 24, 24, 24, 24, 24, 24]
+    assert [row["g__early"] for row in rows] == [0, 1, 2, 2, 1, 0, 1, 2]
