@@ -80,7 +80,7 @@ def _csv(source: EventSource, path: Path, file: str) -> str:
 
 def _header(source: EventSource, path: Path) -> list[str]:
     """The columns of a CSV file. Raises InputError when one of the source's is missing."""
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         names = next(csv.reader(file), [])
     for name in (*source.time_columns.values(), *source.column_names):
         if name not in names:

@@ -258,3 +258,20 @@ def test_a_column_named_like_the_row_number(files: Files) -> None:
     result = files.build("clicks.jsonl", b'{"u": "a", "rowid": 7, "ts": %d}\nno\n' % T, RowIds)
     assert result.rows[0]["r__total"] == 7
     assert [letter[1] for letter in files.letters()] == ["bad_json"]
+
+
+def test_a_byte_order_mark_is_no_part_of_a_name(files: Files) -> None:
+    mark = b"\xef\xbb\xbf"
+    (files.folder / "labels.csv").write_bytes(mark + b"u,ts\na,%d\n" % (T + 1))
+    for name, content in (("clicks.csv", HEADER + GOOD), ("clicks.jsonl", b'{"u": "a", "x": 1.5, "ts": %d}\n' % T)):
+        (files.folder / name).write_bytes(mark + content)
+        labels = read_labels(files.folder / "labels.csv", "ms")
+        result = build(HistoryRequest({"g": plan_of(ByUser)}, {"clicks": files.folder / name}, labels))
+        assert result.rows[0]["g__n"] == 1
+
+
+def test_an_empty_cell_of_csv_is_null(files: Files) -> None:
+    """With quotes or without; there is no empty text in an event of CSV."""
+    result = files.build("clicks.csv", HEADER + b'a,,,,%d\n"",1,0.5,,%d\na,"",,"",%d\n' % (T, T, T))
+    assert values(result) == [(2, None, None, None)]
+    assert files.letters() == [(3, "null_entity", "u", b'"",1,0.5,,%d' % T)]
