@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 from typing import Literal as Choice
 
@@ -49,7 +50,8 @@ class WidePartial:
     """A state of variable width, kept by a monoid of `featuredsl.wide.table`, and the type of its value.
 
     `columns` are the value and, for a ranked kind, what decides between equal times, over the rows of `source` for
-    which `where` is true. `nothing` is the value of no row.
+    which `where` is true. `nothing` is the value of no row. `given` is the author's filter, without what only skips
+    nulls: what decides which events form a session.
     """
 
     source: str
@@ -59,6 +61,7 @@ class WidePartial:
     where: Node | None
     dtype: DType
     nothing: Value
+    given: Node | None = None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -94,6 +97,13 @@ class Aggregate:
     def sources(self) -> tuple[str, ...]:
         """The sources that it reads, in order of first use."""
         return tuple(dict.fromkeys(part.source for part in self.parts))
+
+    @property
+    def filter(self) -> Node | None:
+        """What an event must pass to count in at least one part; None when one part takes all events."""
+        filters = dict.fromkeys(part.where if isinstance(part, Partial) else part.given for part in self.parts)
+        passed = [where for where in filters if where is not None]
+        return None if len(passed) < len(filters) else reduce(lambda left, right: call("or", left, right), passed)
 
     @property
     def nothing(self) -> dict[str, Value]:

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
-from featuredsl.aggregators import Aggregate, Partial
+from featuredsl.aggregators import Partial
 from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
@@ -163,16 +162,9 @@ def _lookup_value(plan: GroupPlan, feature: LookupFeature, units: Units, dialect
 def _window_unit(feature: WindowFeature, partial: Partial) -> WindowUnit | SessionUnit:
     window = feature.window
     if isinstance(window, Session):
-        return SessionUnit(partial.source, window, feature.freshness, _any_filter(feature.aggregate))
+        return SessionUnit(partial.source, window, feature.freshness, feature.aggregate.filter)
     assert isinstance(window, Span)
     return WindowUnit(partial.source, window, feature.freshness)
-
-
-def _any_filter(aggregate: Aggregate) -> Node | None:
-    """What an event must pass to count in at least one part of an aggregate; None when one part takes all events."""
-    filters = list(dict.fromkeys(partial.where for partial in aggregate.partials))
-    passed = [where for where in filters if where is not None]
-    return None if len(passed) < len(filters) else reduce(lambda left, right: call("or", left, right), passed)
 
 
 def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> LookupUnit:
