@@ -6,15 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redis.exceptions import ResponseError
-
 from featuredsl.errors import CodecError
 from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ring, decode_snapshots
+from featuredsl.online.exchange import Command, ReplyError
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 
 EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
-Command = tuple[str | bytes | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class ReadRequest:
 
     @staticmethod
     def _checked(reply: Any, key: str) -> Any:
-        if isinstance(reply, ResponseError):
+        if isinstance(reply, ReplyError):
             message = f"Redis refused to read {key}: {reply}"
             raise CodecError(message) from reply
         return reply
