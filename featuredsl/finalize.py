@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from featuredsl.aggregators import Merge, merge_values
+from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
@@ -39,14 +40,16 @@ class _Place:
 
 
 class Finalizer:
-    """Computes the features of one group from stored state. Prepared once per plan.
+    """Computes the features of one group, or those of `names`, from stored state. Prepared once per plan.
 
-    Raises UnsupportedError for a streamed window that tiles cannot hold.
+    Raises UnsupportedError for a streamed window that tiles cannot hold, InputError for an unknown name.
     """
 
-    def __init__(self, plan: GroupPlan) -> None:
+    def __init__(self, plan: GroupPlan, names: Sequence[str] | None = None) -> None:
         refuse_unstreamable(plan, "online store")
         self.plan = plan
+        self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
+        self.needed = needed_for(plan, self.names)
         tiers: dict[tuple[str, int | None], TileTier] = {(t.source, t.hop_us): t for t in tile_tiers(plan)}
         self._places: dict[str, tuple[_Place, ...]] = {}
         self._rank_at: dict[str, int] = {}
@@ -71,17 +74,18 @@ class Finalizer:
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
     ) -> dict[str, FeatureValue]:
-        """Every feature of the group as read at `at_us`; `marks` are the completed times of batch tiers.
+        """The features as read at `at_us`; `marks` are the completed times of batch tiers.
 
         Raises InputError for a request input of the wrong type.
         """
-        found = {f.name: self._stored(f, state, at_us, marks) for f in self.plan.features}
-        if self.plan.on_demand:
+        needed = self.needed
+        found = {f.name: self._stored(f, state, at_us, marks) for f in needed.features}
+        if needed.on_demand:
             stored = {name: value.value for name, value in found.items()}
-            computed = compute_all(self.plan, stored, request_values(self.plan, request or {}))
-            for feature in self.plan.on_demand:
+            computed = compute_all(needed, stored, request_values(needed, request or {}))
+            for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
-        return found
+        return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
 
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]
@@ -121,6 +125,19 @@ class Finalizer:
         value = _empty(feature) if match is None else match.values[self._batch_at[feature.freshness][feature.name]]
         status = STALE if as_of is None or as_of < asked else OK
         return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
+
+
+def needed_for(plan: GroupPlan, names: Sequence[str]) -> GroupPlan:
+    """The plan with only the features that the named ones are computed from. Raises InputError for an unknown name."""
+    for name in names:
+        if name not in plan.feature_names:
+            raise InputError(unknown("feature", name, plan.name, plan.feature_names))
+    wanted = set(names)
+    for feature in reversed(plan.on_demand):  # in the order of evaluation
+        if feature.name in wanted:
+            wanted.update(feature.inputs)
+    stored = tuple(feature for feature in plan.features if feature.name in wanted)
+    return replace(plan, features=stored, on_demand=tuple(f for f in plan.on_demand if f.name in wanted))
 
 
 def _latest(newest: int | None, tiles: list[Tile]) -> int | None:

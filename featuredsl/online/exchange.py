@@ -55,7 +55,7 @@ PENDING: Final = object()
 
 def packed(commands: Sequence[Command]) -> bytes:
     """Commands as bytes of the protocol."""
-    return b"".join([hiredis.pack_command(command) for command in commands])  # type: ignore[arg-type, misc]
+    return b"".join([hiredis.pack_command(command) for command in commands])  # type: ignore[arg-type]
 
 
 def reply_parser() -> hiredis.Reader:

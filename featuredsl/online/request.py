@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from featuredsl.errors import CodecError
@@ -23,6 +23,18 @@ class EntityState:
     ring: Mapping[str, tuple[Tile, ...]]
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RawState:
+    """The bytes of one entity: its ring, and the fields of its hash in the order of the layout.
+
+    `exists` is True when the entity is known to exist by a key that was not read.
+    """
+
+    ring: bytes | None
+    fields: Sequence[bytes | None]
+    exists: bool = False
 
 
 class ReadRequest:
@@ -45,15 +57,21 @@ class ReadRequest:
 
     def parse(self, replies: Sequence[Any]) -> list[EntityState]:
         """One state per entity, in the order of the request."""
+        raw = self.raw(replies)
+        return [state_of(layout, one) for (layout, _), one in zip(self._entities, raw, strict=True)]
+
+    def raw(self, replies: Sequence[Any]) -> list[RawState]:
+        """The bytes of each entity, in the order of the request."""
         rings: Iterator[Any] = iter(self._checked(replies[0], "MGET") if self._mget else ())
         hashes = iter(replies[len(self._mget) :])
         keys = iter(self._hash_keys)
-        states = []
-        for layout, _ in self._entities:
-            ring = next(rings) if layout.ring else None
-            values = self._checked(next(hashes), next(keys)) if layout.hash_fields else ()
-            states.append(_state(layout, ring, values))
-        return states
+        return [
+            RawState(
+                next(rings) if layout.ring else None,
+                self._checked(next(hashes), next(keys)) if layout.hash_fields else (),
+            )
+            for layout, _ in self._entities
+        ]
 
     @staticmethod
     def _checked(reply: Any, key: str) -> Any:
@@ -61,6 +79,12 @@ class ReadRequest:
             message = f"Redis refused to read {key}: {reply}"
             raise CodecError(message) from reply
         return reply
+
+
+def state_of(layout: StoreLayout, raw: RawState) -> EntityState:
+    """What the bytes of an entity hold. Raises CodecError, StateError for bytes of another definition."""
+    state = _state(layout, raw.ring, raw.fields)
+    return replace(state, exists=True) if raw.exists and not state.exists else state
 
 
 def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | None]) -> EntityState:

@@ -92,9 +92,8 @@ def redis_cluster(folder: Path) -> Iterator[RedisCluster]:
                        "--repl-diskless-sync-delay", "0")  # fmt: skip
             nodes.append((stack.enter_context(redis_process(home, *options)), bus))
         for number, (node, _) in enumerate(nodes[:MASTERS]):
-            first, end = number * SLOTS // MASTERS, (number + 1) * SLOTS // MASTERS
-            low, high = first + (first * MASTERS // SLOTS < number), end - (end * MASTERS % SLOTS == 0)
-            node.client.execute_command("CLUSTER ADDSLOTSRANGE", low, high)
+            own = [slot for slot in range(SLOTS) if slot * MASTERS // SLOTS == number]
+            node.client.execute_command("CLUSTER ADDSLOTSRANGE", own[0], own[-1])
         first_node = nodes[0][0].client
         for node, bus in nodes[1:]:
             first_node.execute_command("CLUSTER MEET", "127.0.0.1", port_of(node), bus)
