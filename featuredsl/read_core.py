@@ -48,6 +48,9 @@ class ReadOptions:
     stale_max_age_s: float = 300.0
 
 
+DEFAULTS: Final = ReadOptions()
+
+
 class Rows(list[dict[str, FeatureValue]]):
     """One mapping of feature to value for each key asked, in order. `error` says why Redis did not give them all."""
 

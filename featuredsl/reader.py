@@ -12,7 +12,7 @@ from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.prepared import Prepared
-from featuredsl.read_core import Clock, Core, Key, OnError, ReadOptions, Rows
+from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions, Rows
 from featuredsl.registry import Registry
 
 __all__ = [
@@ -37,7 +37,7 @@ class FeatureReader:
         self,
         store: OnlineStore,
         registry: Registry,
-        options: ReadOptions = ReadOptions(),
+        options: ReadOptions = DEFAULTS,
         clock: Clock = time.monotonic,
     ) -> None:
         self._store = store
@@ -100,7 +100,7 @@ class AsyncFeatureReader:
         self,
         store: AsyncOnlineStore,
         registry: Registry,
-        options: ReadOptions = ReadOptions(),
+        options: ReadOptions = DEFAULTS,
         clock: Clock = time.monotonic,
     ) -> None:
         self._store = store

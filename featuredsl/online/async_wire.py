@@ -117,6 +117,8 @@ class AsyncWire:
             async with asyncio.timeout(max(0.0, deadline - time.monotonic())):
                 connection = await self._taken(leg.node)
                 replies = await connection.ask(packed(leg.commands), len(leg.commands))
+        except TimeoutError:
+            return TimeoutError("no answer within the deadline")
         except (*TROUBLE, ReplyError) as error:
             return error
         self._idle.setdefault(leg.node, []).append(connection)
