@@ -38,14 +38,20 @@ class RedisCluster:
         """The client of the master that a key belonged to at the start."""
         return self.nodes[self.owner(key)].client
 
+    @property
+    def masters(self) -> list[RedisProcess]:
+        """The masters of now."""
+        alive = [node for node in self.nodes if node.process.poll() is None]
+        return [node for node in alive if node.client.info("replication")["role"] == "master"]
+
     def flush(self) -> None:
         """Empty all masters."""
-        for node in self.nodes[:MASTERS]:
+        for node in self.masters:
             node.client.flushall()
 
     def dump(self) -> dict[bytes, object]:
         """Every key of all masters."""
-        return {key: value for node in self.nodes[:MASTERS] for key, value in node.dump().items()}
+        return {key: value for node in self.masters for key, value in node.dump().items()}
 
     def start_moving(self, slot: int, source: int, target: int) -> None:
         """Declare a slot as moving from one master to another; its keys are still at the source."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +15,7 @@ from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
 from localstack.process import free_ports
 from tests.support.certificates import Certificates, make_certificates
+from tests.support.documented import acl_rules
 from tests.support.redis_process import RedisProcess, redis_process
 
 LAYOUT = StoreLayout(
@@ -28,7 +28,6 @@ LAYOUT = StoreLayout(
     1,
 )
 FAR_US = 4_000_000_000_000_000
-DOCS = Path(__file__).parents[3] / "docs" / "redis.md"
 Secured = Callable[[str, str], tuple[RedisProcess, str]]
 
 
@@ -100,16 +99,10 @@ def test_the_certificate_must_be_that_of_the_host(secured: Secured, certificates
         read(f"rediss://{host}/0?ssl_ca_certs={certificates.path('ca.pem')}")
 
 
-def rules(user: str) -> list[str]:
-    """The rules that the documentation gives for a user."""
-    (line,) = re.findall(rf"^ACL SETUSER {user} (.*)$", DOCS.read_text(), re.MULTILINE)
-    return str(line).split()
-
-
 def test_users_with_the_documented_commands_only(server: RedisProcess) -> None:
     fill(server)
     for user in ("featuredsl-read", "featuredsl-batch"):
-        server.client.execute_command("ACL SETUSER", user, "reset", *rules(user))
+        server.client.execute_command("ACL SETUSER", user, "reset", *acl_rules(user))
         server.client.execute_command("ACL SETUSER", user, ">p%40ss")
     try:
         address = server.url.removeprefix("redis://")

@@ -16,7 +16,7 @@ final class SinkConfig implements Serializable {
     private static final long serialVersionUID = 1L;
 
     static final ConfigOption<String> URL = ConfigOptions.key("url").stringType().noDefaultValue()
-            .withDescription("redis://user:password@host:port/db, or rediss:// for TLS.");
+            .withDescription("redis://user:password@host:port/db, rediss:// for TLS, redis+cluster://host:port,host:port.");
     static final ConfigOption<String> MODE = ConfigOptions.key("mode").stringType().noDefaultValue()
             .withDescription("'ring' for tiles, 'fields' for latest values.");
     static final ConfigOption<String> KEY_PREFIX = ConfigOptions.key("key-prefix").stringType().noDefaultValue()
@@ -74,6 +74,7 @@ final class SinkConfig implements Serializable {
 
     SinkConfig(ReadableConfig options) {
         url = options.get(URL);
+        new RedisAddress(url); // refuses what is none
         ring = isRing(options.get(MODE));
         keyPrefix = options.get(KEY_PREFIX);
         expireAfterMicros = options.get(EXPIRE_AFTER);
