@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
+
 from featuredsl.aggregators import Merge, merge_values
 from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
@@ -12,7 +14,9 @@ from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import Snapshot, Tile
 from featuredsl.online.request import EntityState
+from featuredsl.online.ring import RingTiles
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.ring_program import RingProgram, programs
 from featuredsl.tiles import BATCH_TIERS, TileTier, batch_features, rank_columns, refuse_unstreamable, tile_tiers
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
@@ -22,9 +26,11 @@ DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureValue:
-    """A value, its status (contract of `get`), the time it is as of and its newest event's time, in us."""
+class FeatureValue(msgspec.Struct, frozen=True, gc=False):
+    """A value, its status (contract of `get`), the time it is as of and its newest event's time, in us.
+
+    Not a dataclass, because a read makes thousands of them.
+    """
 
     value: Value
     status: str
@@ -50,6 +56,11 @@ class Finalizer:
         self.plan = plan
         self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
         self.needed = needed_for(plan, self.names)
+        self._programs = programs(plan, self.needed.features)
+        quick = {feature.name for program in self._programs for feature in program.features}
+        self._others = [feature for feature in self.needed.features if feature.name not in quick]
+        nothing = FeatureValue(None, NOT_FOUND, None, None)
+        self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         tiers: dict[tuple[str, int | None], TileTier] = {(t.source, t.hop_us): t for t in tile_tiers(plan)}
         self._places: dict[str, tuple[_Place, ...]] = {}
         self._rank_at: dict[str, int] = {}
@@ -79,13 +90,31 @@ class Finalizer:
         Raises InputError for a request input of the wrong type.
         """
         needed = self.needed
-        found = {f.name: self._stored(f, state, at_us, marks) for f in needed.features}
+        found = self._blank.copy()
+        for program in self._programs:
+            self._run(program, state, at_us, found)
+        for other in self._others:
+            found[other.name] = self._stored(other, state, at_us, marks)
         if needed.on_demand:
             stored = {name: value.value for name, value in found.items()}
             computed = compute_all(needed, stored, request_values(needed, request or {}))
             for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
+
+    def _run(self, program: RingProgram, state: EntityState, at_us: int, found: dict[str, FeatureValue]) -> None:
+        tiles = state.ring[program.tier]
+        if type(tiles) is not RingTiles:
+            found.update((feature.name, self._window(feature, state, at_us)) for feature in program.features)
+            return
+        values, newest = program.values(tiles, at_us)
+        as_of = at_us if newest is None or newest < at_us else newest + 1
+        for feature, value in zip(program.features, values, strict=True):
+            if value is not None and state.exists:
+                found[feature.name] = FeatureValue(value, OK, as_of, newest)
+            else:
+                status = OK if state.exists else NOT_FOUND
+                found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]
@@ -140,7 +169,7 @@ def needed_for(plan: GroupPlan, names: Sequence[str]) -> GroupPlan:
     return replace(plan, features=stored, on_demand=tuple(f for f in plan.on_demand if f.name in wanted))
 
 
-def _latest(newest: int | None, tiles: list[Tile]) -> int | None:
+def _latest(newest: int | None, tiles: Sequence[Tile]) -> int | None:
     waters = [tile.high_water_us for tile in tiles]
     return max(waters if newest is None else [newest, *waters], default=None)
 

@@ -118,6 +118,7 @@ class StoreLayout:
     expire_after_us: int
     _structs: tuple[struct.Struct, ...] = field(init=False, repr=False, compare=False, default=())
     _header: bytes = field(init=False, repr=False, compare=False, default=b"")
+    _total: int = field(init=False, repr=False, compare=False, default=0)
     _fields: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -129,6 +130,8 @@ class StoreLayout:
             if len(set(names)) != len(names):
                 message = f"group {self.group!r}: repeated names in {names}"
                 raise DefinitionError(message)
+        total = HEADER_SIZE + sum(t.slots * t.slot_size for t in self.ring) if self.ring else 0
+        object.__setattr__(self, "_total", total)
         if self.total_size > MAX_RING_BYTES:
             message = (
                 f"group {self.group!r}: a ring of {self.total_size} bytes per entity is over "
@@ -160,7 +163,7 @@ class StoreLayout:
     @property
     def total_size(self) -> int:
         """Bytes of `R`; 0 for a group without ring tiers."""
-        return HEADER_SIZE + sum(t.slots * t.slot_size for t in self.ring) if self.ring else 0
+        return self._total
 
     @property
     def key_prefix(self) -> str:

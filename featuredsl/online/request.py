@@ -20,7 +20,7 @@ class EntityState:
     """What is stored for one entity of one group; `exists` is False when neither key is there."""
 
     exists: bool
-    ring: Mapping[str, tuple[Tile, ...]]
+    ring: Mapping[str, Sequence[Tile]]
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
 
