@@ -33,9 +33,11 @@ def group_plan(
     owner: str,
     location: Location,
     tags: tuple[str, ...] = (),
+    bundle: str = "",
 ) -> GroupPlan:
     """The plan of a decorated class. Raises DefinitionError with every error of its features."""
     check_name("group", name)
+    check_name("bundle", bundle or name)
     declared = [value for value in vars(cls).values() if isinstance(value, DeclaredFeature)]
     if not declared:
         raise DefinitionError("a group needs at least one @feature")
@@ -53,6 +55,7 @@ def group_plan(
         owner=owner,
         doc=inspect.cleandoc(cls.__doc__ or ""),
         location=location,
+        bundle=bundle or name,
     )
     _check_unique(plan)
     inputs_of([plan])

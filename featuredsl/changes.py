@@ -74,6 +74,8 @@ def _group_level(old: GroupPlan, new: GroupPlan) -> Iterator[tuple[Kind, str]]:
         yield "rebuild", "retention"
     if old.owner != new.owner:
         yield "compatible", f"owner {old.owner!r} -> {new.owner!r}"
+    if old.bundle != new.bundle:
+        yield "compatible", f"bundle {old.bundle} -> {new.bundle}: another Flink job fills a new store version"
     if old.doc != new.doc:
         yield "compatible", "docs"
 

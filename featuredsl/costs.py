@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import DType
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
-from featuredsl.tiles import longest_reach_us, store_layout, stream_lookups, tile_tiers
+from featuredsl.tiles import StateTier, longest_reach_us, state_tiers, store_layout, stream_lookups, tile_tiers
 from featuredsl.times import DAY, format_duration, format_time
+from featuredsl.wide.table import monoid_of
 from featuredsl.window_kinds import Sliding
 
 TEXT_BYTES = 24
@@ -16,6 +18,10 @@ FIELD_BYTES = 48
 """Redis' own cost of a hash field: name, entry, allocation."""
 KEY_BYTES = 96
 """Redis' own cost of a key."""
+TILE_EVENTS = 20
+"""Assumed events of an entity in a tile, all of different values: what a state of variable width is sized by."""
+TILE_HEAD_BYTES = 25
+"""Format, index, rows and high-water mark of a tile in a field of its own."""
 STATE_ROW_BYTES = 64
 """RocksDB and Flink's own cost of a row of state: key, tile, time to live."""
 
@@ -24,7 +30,8 @@ _WIDTHS: dict[DType, int] = {"int": 8, "float": 8, "bool": 1, "str": TEXT_BYTES}
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Bytes for one entity: the ring of tiles, the hash of latest and batch values, the state of the stream job."""
+    """Bytes for one entity: the ring of tiles, the hash of latest values, batch values and tiles of variable width,
+    the state of the stream job."""
 
     ring_bytes: int
     hash_fields: int
@@ -55,9 +62,13 @@ class Backfill:
 
 
 def cost(plan: GroupPlan) -> Cost:
-    """The estimate; texts count 24 bytes. Raises UnsupportedError where the store cannot hold the group."""
+    """The estimate; texts count 24 bytes, a state of variable width is that of 20 different values in each tile.
+
+    Raises UnsupportedError where the store cannot hold the group.
+    """
     layout = store_layout(plan)
-    hash_bytes = sum(_stored_width(plan, f) for f in plan.features if not _in_ring(f))
+    hash_bytes = sum(_stored_width(plan, f) for f in plan.features if not _in_tiles(f))
+    hash_bytes += sum(tier.slots * (FIELD_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
     return Cost(layout.total_size, len(layout.hash_fields), hash_bytes, _state_bytes(plan))
 
 
@@ -91,7 +102,7 @@ def rows_to_read(plan: GroupPlan, rows_per_day: int) -> int | None:
 
 def tiles_of(feature: StoredFeature) -> int | None:
     """How many tiles a read merges; None for what has none: lookups, and values of the batch tiers."""
-    if not isinstance(feature, WindowFeature) or not _in_ring(feature):
+    if not isinstance(feature, WindowFeature) or not _in_tiles(feature):
         return None
     window = feature.window
     if isinstance(window, Sliding):
@@ -104,7 +115,7 @@ def worst_age_us(feature: StoredFeature) -> int:
     return feature.tier.period_us + feature.tier.delay_us
 
 
-def _in_ring(feature: StoredFeature) -> bool:
+def _in_tiles(feature: StoredFeature) -> bool:
     return isinstance(feature, WindowFeature) and feature.freshness in ("realtime", "5m")
 
 
@@ -123,8 +134,32 @@ def _state_bytes(plan: GroupPlan) -> int:
         * (STATE_ROW_BYTES + sum(_width(partial.dtype) for partial in tier.partials))
         for tier in tile_tiers(plan)
     )
+    tiles += sum(
+        -(-min(kept_us, 2 * tier.slots * tier.hop_us) // tier.hop_us) * (STATE_ROW_BYTES + _tile_bytes(tier))
+        for tier in state_tiers(plan)
+    )
     rows = [sum(_width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
     return tiles + sum(STATE_ROW_BYTES + row for row in rows)
+
+
+def _tile_bytes(tier: StateTier) -> int:
+    """A tile's head, and each state behind its tag and length."""
+    return TILE_HEAD_BYTES + sum(5 + _width_of_state(state) for state in tier.states)
+
+
+def _width_of_state(state: Partial | WidePartial) -> int:
+    """The bytes of a state of `TILE_EVENTS` events."""
+    if isinstance(state, Partial):
+        return 6 + _width(state.dtype)  # format, tag and length of a text
+    monoid = monoid_of(state)
+    kept = monoid.empty()
+    for i in range(TILE_EVENTS):
+        kept = monoid.add(kept, i, tuple(_sample(node.dtype, i) for node in state.columns))
+    return len(monoid.to_bytes(kept))
+
+
+def _sample(dtype: DType, i: int) -> int | float | str | bool:
+    return {"int": i, "float": i + 0.5, "bool": i % 2 == 0}.get(dtype, str(i).rjust(TEXT_BYTES))
 
 
 def _width(dtype: DType) -> int:

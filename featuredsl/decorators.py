@@ -98,11 +98,13 @@ def feature_group(
     retention: str | int = 7 * DAY,
     owner: str = "",
     tags: Sequence[str] = (),
+    bundle: str = "",
 ) -> Callable[[C], C]:
     """Make a feature group of a class; the plan is on its `plan` attribute.
 
     `entity` is the key column or columns, present in every source of the group. `retention` is how much longer
-    than its longest window a silent key is kept online. `tags` are those of every feature of the group.
+    than its longest window a silent key is kept online. `tags` are those of every feature of the group. Groups of one
+    `bundle` share a Flink job, and so the reading of their sources; by default a group has a job of its own.
     """
 
     location = author_place()
@@ -114,7 +116,7 @@ def feature_group(
                 _check_tags(tags)
                 _check_unit("retention", retention)
                 retention_us = parse_duration(retention) if retention != 0 else 0
-                plan = group_plan(cls, name, keys, retention_us, owner, location, tuple(tags))
+                plan = group_plan(cls, name, keys, retention_us, owner, location, tuple(tags), bundle)
         except DefinitionError as error:
             if not keep(error):
                 raise

@@ -18,6 +18,7 @@ def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
         "version": plan.version,
         "entity": [{"name": name, "type": dtype} for name, dtype in plan.entity],
         "owner": plan.owner or None,
+        "bundle": plan.bundle,
         "doc": plan.doc or None,
         "where": str(plan.location),
         "sources": [source.name for source in plan.sources],

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import msgspec
 
-from featuredsl.aggregators import Merge, merge_values
 from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
-from featuredsl.online.codec import Snapshot, Tile
+from featuredsl.online.codec import Snapshot
 from featuredsl.online.request import EntityState
 from featuredsl.online.ring import RingTiles
+from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.ring_program import RingProgram, programs
-from featuredsl.tiles import BATCH_TIERS, TileTier, batch_features, rank_columns, refuse_unstreamable, tile_tiers
+from featuredsl.tiles import BATCH_TIERS, batch_features, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
 
@@ -38,13 +38,6 @@ class FeatureValue(msgspec.Struct, frozen=True, gc=False):
     event_time_us: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    tier: TileTier
-    index: int
-    merge: Merge
-
-
 class Finalizer:
     """Computes the features of one group, or those of `names`, from stored state. Prepared once per plan.
 
@@ -61,20 +54,11 @@ class Finalizer:
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
-        tiers: dict[tuple[str, int | None], TileTier] = {(t.source, t.hop_us): t for t in tile_tiers(plan)}
-        self._places: dict[str, tuple[_Place, ...]] = {}
+        self._places: dict[str, tuple[Place, ...]] = places_of(plan)
         self._rank_at: dict[str, int] = {}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
         for feature in plan.features:
-            if feature.freshness in BATCH_TIERS:
-                continue
-            if isinstance(feature, WindowFeature):
-                self._places[feature.name] = tuple(
-                    _Place(tier, tier.partials.index(partial), partial.merge)
-                    for partial in feature.aggregate.partials
-                    for tier in (tiers[partial.source, feature.window.tile_us],)
-                )
-            else:
+            if isinstance(feature, LookupFeature) and feature.freshness not in BATCH_TIERS:
                 names = [column.name for column in rank_columns(plan, feature)]
                 self._rank_at[feature.name] = len(names) - 1 - names[::-1].index(feature.column)
 
@@ -127,15 +111,12 @@ class Finalizer:
 
     def _window(self, feature: WindowFeature, state: EntityState, at_us: int) -> FeatureValue:
         low, high = feature.window.bounds(at_us)
-        row: dict[str, Value] = {}
-        newest: int | None = None
-        for i, place in enumerate(self._places[feature.name]):
-            tiles = [t for t in state.ring[place.tier.name] if low <= t.index * place.tier.hop_us < high]
-            row[f"p{i}"] = merge_values(place.merge, [tile.values[place.index] for tile in tiles])
-            newest = _latest(newest, tiles)
-        value = evaluate(feature.aggregate.finalize, row)
+        found = [(place, place.found(state, low, high, at_us)) for place in self._places[feature.name]]
+        value = evaluate(feature.aggregate.finalize, {place.column: part.value for place, part in found})
+        newest = max((part.newest_us for _, part in found if part.newest_us is not None), default=None)
+        status = DEGRADED if any(part.is_short for _, part in found) else OK
         as_of = at_us if newest is None or newest < at_us else newest + 1
-        return _with_status(feature, value, NOT_FOUND if not state.exists else OK, as_of, newest)
+        return _with_status(feature, value, status if state.exists else NOT_FOUND, as_of, newest)
 
     def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int) -> FeatureValue:
         rank = state.lookups.get(feature.name)
@@ -167,11 +148,6 @@ def needed_for(plan: GroupPlan, names: Sequence[str]) -> GroupPlan:
             wanted.update(feature.inputs)
     stored = tuple(feature for feature in plan.features if feature.name in wanted)
     return replace(plan, features=stored, on_demand=tuple(f for f in plan.on_demand if f.name in wanted))
-
-
-def _latest(newest: int | None, tiles: Sequence[Tile]) -> int | None:
-    waters = [tile.high_water_us for tile in tiles]
-    return max(waters if newest is None else [newest, *waters], default=None)
 
 
 def _empty(feature: StoredFeature) -> Value:

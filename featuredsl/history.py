@@ -16,6 +16,7 @@ from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import DType
 from featuredsl.errors import InputError
 from featuredsl.events import Loaded, load_events
+from featuredsl.interrupts import on_interrupt
 from featuredsl.label_files import GIVEN
 from featuredsl.labels import LABELS, Labels, LabelTable, Row
 from featuredsl.nodes import Value
@@ -101,9 +102,13 @@ class HistoryRequest:
 
 def build(request: HistoryRequest, engine: Engine | None = None) -> HistoryResult:
     """Compute the training set. Raises InputError for missing files, columns or bad labels."""
-    engine = engine or DuckDB()
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
+    with on_interrupt(con.interrupt):
+        return _built(con, request, engine or DuckDB())
+
+
+def _built(con: duckdb.DuckDBPyConnection, request: HistoryRequest, engine: Engine) -> HistoryResult:
     sources = request.inputs()
     request.progress("reading labels")
     labels = request.labels.load(con)

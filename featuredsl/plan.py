@@ -123,6 +123,7 @@ class GroupPlan:
     doc: str
     location: Location
     version: str = ""
+    bundle: str = ""
 
     def source(self, name: str) -> EventSource:
         """The source of that name."""

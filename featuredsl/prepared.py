@@ -7,26 +7,29 @@ from dataclasses import replace
 from typing import Literal
 
 from featuredsl.errors import InputError, unknown
-from featuredsl.finalize import Finalizer
+from featuredsl.finalize import Finalizer, needed_for
 from featuredsl.online.layout import StoreLayout
-from featuredsl.plan import LookupFeature
+from featuredsl.online.request import RawState
 from featuredsl.registry import Registry
-from featuredsl.tiles import BATCH_TIERS, store_layout
+from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
 
 
 class Part:
-    """Some features of one group: what to read for them, and how to compute them."""
+    """Some features of one group; without names all of them."""
 
     def __init__(self, registry: Registry, group: str, names: Sequence[str] | None) -> None:
-        self.plan = registry.group(group)
-        self.finalizer = Finalizer(self.plan, names)
+        needed_for(registry.group(group), names or ())
+        self._registry, self._group, self._names = registry, group, names
         self._places: dict[str, Place] = {}
 
     def place(self, version: str) -> Place:
-        """Where it stands under a store version."""
+        """Where it stands under a store version, by the definition that the version's values belong to; that may be an
+        earlier one, without some of the names."""
         found = self._places.get(version)
         if found is None:
-            found = self._places[version] = Place(self, store_layout(self.plan, version))
+            plan = self._registry.plan_of(self._group, version)
+            names = None if self._names is None else [name for name in self._names if name in plan.feature_names]
+            found = self._places[version] = Place(Finalizer(plan, names), store_layout(plan, version))
         return found
 
 
@@ -37,21 +40,23 @@ class Place:
     same for places that read the same bytes.
     """
 
-    def __init__(self, part: Part, whole: StoreLayout) -> None:
-        needed = part.finalizer.needed.features
-        streamed = {f.name for f in needed if isinstance(f, LookupFeature) and f.freshness not in BATCH_TIERS}
-        tiers = {f.freshness for f in needed}
-        windows = any(not isinstance(f, LookupFeature) and f.freshness not in BATCH_TIERS for f in needed)
-        self.part, self.whole = part, whole
+    def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
+        needed = finalizer.needed
+        tiers = {feature.freshness for feature in needed.features}
+        lookups = {feature.name for feature in stream_lookups(needed)}
+        rings, wide = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers))
+        self.finalizer, self.whole = finalizer, whole
         self.read = replace(
             whole,
-            ring=whole.ring if windows else (),
-            lookups=tuple(item for item in whole.lookups if item.name in streamed),
+            ring=whole.ring if rings else (),
+            lookups=tuple(item for item in whole.lookups if item.name in lookups),
             batch=tuple(item for item in whole.batch if item.name in tiers),
+            wide=tuple(item for item in whole.wide if item.name in wide),
         )
         self.probes: list[Literal["R", "X"]] = ["R"] if whole.ring and not self.read.ring else []
         if whole.hash_fields != self.read.hash_fields:
             self.probes.append("X")
+        self.nothing = RawState(None, (None,) * len(self.read.hash_fields))
         self.token = f"{whole.key_prefix}{'R' if self.read.ring else ''};{';'.join(self.read.hash_fields)}"
 
 

@@ -26,7 +26,6 @@ from featuredsl.read_states import Kept, ReadStates
 from featuredsl.registry import Registry
 
 META_TTL_S: Final = 0.1
-_NOTHING: Final = RawState(None, ())
 
 Key = tuple[str, Sequence[KeyPart]]
 OnError = Literal["raise", "fallback"]
@@ -184,10 +183,8 @@ class Core:
             state = found.get(i) if error is None else self._states.fresh(one.name, now_s)
             kept = None if state is not None else self._states.last(one.name, now_s)
             if state is None:
-                state = _NOTHING if kept is None else kept.state
-            row = one.at.part.finalizer.values(
-                state_of(one.at.read, state), at_us, known.batch_marks(one.at.whole), request
-            )
+                state = one.at.nothing if kept is None else kept.state
+            row = one.at.finalizer.values(state_of(one.at.read, state), at_us, known.batch_marks(one.at.whole), request)
             rows.append(row if kept is None else {name: _stale(value, kept.at_us) for name, value in row.items()})
         return rows
 
@@ -197,8 +194,7 @@ class Core:
             self._known = _Known((yield from self._operations.meta()), now_s + META_TTL_S)
 
     def _version(self, group: str) -> str:
-        own = self.registry.store_versions.get(group, "")
-        return self._known.meta.versions.get(group, own)
+        return self._known.meta.versions.get(group) or self.registry.store_version(group)
 
     def layout(self, group: str) -> Steps[StoreLayout]:
         """See `FeatureReader.layout`."""

@@ -17,6 +17,7 @@ from typing import Any
 from featuredsl.errors import DefinitionError, InputError, StateError, unknown
 from featuredsl.files import Files, Root, files_at
 from featuredsl.fingerprint import stored_fingerprint
+from featuredsl.generations import base_of
 from featuredsl.loader import load_definitions, load_text
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan
@@ -47,6 +48,7 @@ class Registry:
 
     groups: Mapping[str, GroupPlan]
     store_versions: Mapping[str, str]
+    root: Root = ""
 
     @classmethod
     def load(cls, root: Root) -> Registry:
@@ -65,7 +67,7 @@ class Registry:
                     f"{entry['version']}; run `featuredsl apply` again with this release"
                 )
             groups[name] = plan
-        return cls(groups, {name: entry["store_version"] for name, entry in entries.items()})
+        return cls(groups, {name: entry["store_version"] for name, entry in entries.items()}, root)
 
     @classmethod
     def readable(cls, root: Root) -> Registry:
@@ -80,7 +82,7 @@ class Registry:
                 continue
             if plan is not None and plan.version == entry["version"]:
                 groups[name], versions[name] = plan, entry["store_version"]
-        return cls(groups, versions)
+        return cls(groups, versions, root)
 
     def group(self, name: str) -> GroupPlan:
         """A group by name. Raises InputError that lists what is applied."""
@@ -88,9 +90,32 @@ class Registry:
             raise InputError(unknown("group", name, "the registry", tuple(sorted(self.groups))))
         return self.groups[name]
 
+    def store_version(self, name: str) -> str:
+        """The store version of a group. Raises InputError as `group`."""
+        self.group(name)
+        return self.store_versions[name]
+
     def layout(self, name: str) -> StoreLayout:
         """The layout of a group's values."""
         return store_layout(self.group(name), self.store_versions[name])
+
+    def plan_of(self, name: str, store_version: str) -> GroupPlan:
+        """The definition whose values a store version, or a generation of it, holds.
+
+        The current one or, while readers have not moved on yet, an earlier one; the current one too for a version that
+        this registry does not know. Raises InputError as `group`.
+        """
+        base = base_of(store_version)
+        if self.store_version(name) == base:
+            return self.groups[name]
+        files = files_at(self.root)
+        entry = _index(files).get(name)
+        for one in (entry, *reversed(entry["history"])) if entry else ():
+            if one["store_version"] == base:
+                plan = _definitions(self.root, files, one["file"]).get(name)
+                if plan is not None and plan.version == one["version"]:
+                    return plan
+        return self.groups[name]
 
 
 def history(root: Root, group: str) -> list[Version]:

@@ -67,6 +67,10 @@ class Settings:
             raise DependencyError(msg)
         return value
 
+    def environment(self) -> dict[str, str]:
+        """The settings as environment variables, for a command that is to work with the same ones."""
+        return {ENV_PREFIX + field.name.upper(): str(getattr(self, field.name)) for field in fields(self)}
+
     @property
     def logs(self) -> Path:
         """The folder of all log files."""

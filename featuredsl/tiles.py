@@ -1,19 +1,24 @@
-"""The physical side of a plan: which partials stand in which ring tier, and the layout in Redis.
+"""The physical side of a plan: which partials stand in which tier of tiles, and the layout in Redis.
 
-One ring tier per (source, hop) of the realtime features; a partial that several features share stands once.
+One ring tier per (source, hop) of the realtime features for numbers, and one wide tier beside it for states of
+variable width; what several features share stands once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
-from featuredsl.aggregators import Partial
+from featuredsl.aggregators import Partial, WidePartial
+from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
-from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout
+from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.times import format_duration
+from featuredsl.wide.table import kept_as
 
+P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
 STREAM_TIERS = ("realtime",)
 BATCH_TIERS = ("1h", "1d")
 
@@ -33,6 +38,21 @@ class TileTier:
         return f"{self.source}/{format_duration(self.hop_us)}"
 
 
+@dataclass(frozen=True, slots=True)
+class StateTier:
+    """The tiles of one source and hop that hold states of variable width: wide partials, and strings."""
+
+    source: str
+    hop_us: int
+    slots: int
+    states: tuple[Partial | WidePartial, ...]
+
+    @property
+    def name(self) -> str:
+        """For example `clicks/5m`."""
+        return f"{self.source}/{format_duration(self.hop_us)}"
+
+
 def stream_windows(plan: GroupPlan) -> Iterator[WindowFeature]:
     """The windowed features that a stream job maintains."""
     return (feature for tier in STREAM_TIERS for feature in plan.windows(tier))
@@ -43,29 +63,59 @@ def stream_lookups(plan: GroupPlan) -> Iterator[LookupFeature]:
     return (feature for tier in STREAM_TIERS for feature in plan.lookups(tier))
 
 
+def bundles(plans: Iterable[GroupPlan]) -> dict[str, list[GroupPlan]]:
+    """The groups that a stream job maintains something of, by bundle, in order."""
+    found: dict[str, list[GroupPlan]] = {}
+    for plan in plans:
+        if any(feature.freshness in STREAM_TIERS for feature in plan.features):
+            found.setdefault(plan.bundle, []).append(plan)
+    return found
+
+
 def batch_features(plan: GroupPlan, tier: str) -> tuple[StoredFeature, ...]:
     """The features of a batch tier, in order."""
     return tuple(feature for feature in plan.features if feature.freshness == tier)
+
+
+def is_fixed(partial: Partial) -> bool:
+    """True for a number, which has a place in the ring; a string is a state."""
+    return partial.dtype in ("int", "float")
+
+
+def states_of(feature: WindowFeature) -> tuple[Partial | WidePartial, ...]:
+    """The parts of a feature that are of variable width, each as its state is kept."""
+    texts = [partial for partial in feature.aggregate.partials if not is_fixed(partial)]
+    return (*texts, *map(kept_as, feature.aggregate.wide))
 
 
 def tile_tiers(plan: GroupPlan) -> tuple[TileTier, ...]:
     """The ring tiers of a group, in order of first use: as many slots as a window reaches back over, and one for
     skew. A tumbling window is one tile of its own size (3 slots), rather than many tiles of a smaller hop, which
     would have to be kept for twice the window; a sliding window of that hop shares the tier."""
-    partials: dict[tuple[str, int], dict[Partial, None]] = {}
+    found = _tiers(plan, lambda feature: filter(is_fixed, feature.aggregate.partials))
+    return tuple(TileTier(*tier) for tier in found)
+
+
+def state_tiers(plan: GroupPlan) -> tuple[StateTier, ...]:
+    """The wide tiers of a group, by the rules of the ring's."""
+    return tuple(StateTier(*tier) for tier in _tiers(plan, states_of))
+
+
+def _tiers(
+    plan: GroupPlan, parts_of: Callable[[WindowFeature], Iterable[P]]
+) -> list[tuple[str, int, int, tuple[P, ...]]]:
+    """(source, hop, slots, parts) of the streamed windows."""
+    parts: dict[tuple[str, int], dict[P, None]] = {}
     reach: dict[tuple[str, int], int] = {}
     for feature in stream_windows(plan):
         hop_us, reach_us = feature.window.tile_us, feature.window.reach_us
         if hop_us is None or reach_us is None:
             continue
-        for partial in feature.aggregate.partials:
-            at = (partial.source, hop_us)
-            partials.setdefault(at, {})[partial] = None
+        for part in parts_of(feature):
+            at = (part.source, hop_us)
+            parts.setdefault(at, {})[part] = None
             reach[at] = max(reach.get(at, 0), reach_us // hop_us)
-    return tuple(
-        TileTier(source, hop_us, reach[source, hop_us] + 1, tuple(columns))
-        for (source, hop_us), columns in partials.items()
-    )
+    return [(source, hop_us, reach[source, hop_us] + 1, tuple(columns)) for (source, hop_us), columns in parts.items()]
 
 
 def longest_reach_us(plan: GroupPlan) -> int:
@@ -83,8 +133,8 @@ def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
 
 
 def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
-    """Raises UnsupportedError for what no stream job keeps yet: the tier 5m, and a streamed window that tiles cannot
-    hold, because they would be without bound or its partials are not fixed-width numbers."""
+    """Raises UnsupportedError for what no stream job keeps yet: the tier 5m, a streamed window that tiles cannot
+    hold because they would be without bound, and a state whose ties are decided by arrays."""
     for other in plan.features:
         if other.freshness not in STREAM_TIERS + BATCH_TIERS:
             raise UnsupportedError(
@@ -98,12 +148,12 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
                 "(training sets of it work as it is)"
             )
-        wide = sorted({p.dtype for p in feature.aggregate.partials} - {"int", "float"})
-        kinds = [f"the state of {part}" for part in feature.aggregate.wide] + [f"{dtype} partials" for dtype in wide]
-        if kinds:
+        arrays = [node for part in feature.aggregate.wide for node in part.columns if node.dtype in ELEMENTS]
+        if arrays:
             raise UnsupportedError(
-                f"{target}: {plan.name}.{feature.name} ({feature.location}): tiles hold int and float partials, "
-                f"not {kinds[0]}; use freshness {' or '.join(BATCH_TIERS)}"
+                f"{target}: {plan.name}.{feature.name} ({feature.location}): the row decides between equal times, and "
+                f"no state keeps its {arrays[0].dtype} columns; take a column that is no array, as in e.x.first(), or "
+                f"use freshness {' or '.join(BATCH_TIERS)}"
             )
 
 
@@ -122,6 +172,7 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         )
         for tier in tile_tiers(plan)
     )
+    wide = tuple(WideTier(tier.name, tier.hop_us, tier.slots, len(tier.states)) for tier in state_tiers(plan))
     lookups = tuple(LookupField(f.name, rank_columns(plan, f)) for f in stream_lookups(plan))
     batch = tuple(
         BatchTier(tier, tuple(Column(f.name, f.dtype) for f in batch_features(plan, tier)))
@@ -136,4 +187,5 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         lookups=lookups,
         batch=batch,
         expire_after_us=longest_reach_us(plan) + plan.retention_us,
+        wide=wide,
     )

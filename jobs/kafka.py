@@ -26,6 +26,12 @@ _COORDINATOR_MOVES = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 )
+_LEADER_MOVES = (
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+)
+"""What a broker answers for a topic that was made a moment ago."""
 ADMIN_TIMEOUT_S = 15.0
 POLL_S = 0.2
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -99,17 +105,26 @@ def partitions_of(bootstrap: str, topics: Iterable[str]) -> list[TopicPartition]
 def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
     """The offset after the last readable (committed) record of every partition."""
     partitions = partitions_of(bootstrap, topics)
-    request = {partition: OffsetSpec.latest() for partition in partitions}
+    deadline = time.monotonic() + ADMIN_TIMEOUT_S
+    while True:
+        try:
+            return _end_offsets(bootstrap, partitions)
+        except KafkaException as error:
+            moving = error.args[0].code() in _LEADER_MOVES
+            if not moving or time.monotonic() > deadline:
+                raise _unreachable(bootstrap, error) from error
+            time.sleep(POLL_S)
+
+
+def _end_offsets(bootstrap: str, partitions: Iterable[TopicPartition]) -> dict[tuple[str, int], int]:
     # The client is kept in a variable: when it is collected, its open requests never end.
     admin = _admin(bootstrap)
+    request = {partition: OffsetSpec.latest() for partition in partitions}
     futures = admin.list_offsets(
         request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ADMIN_TIMEOUT_S
     )
-    try:
-        found = {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S) for p, future in futures.items()}
-        return {place: result.offset for place, result in found.items()}
-    except KafkaException as error:
-        raise _unreachable(bootstrap, error) from error
+    found = {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S) for p, future in futures.items()}
+    return {place: result.offset for place, result in found.items()}
 
 
 def committed_offsets(bootstrap: str, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:

@@ -25,7 +25,7 @@ shown = EventSource("exposures", event_time="ts", schema=Exposure, topic="exposu
 clicked = EventSource("clicks", event_time="ts", schema=Exposure, topic="clicks", table="clicks")
 
 
-@feature_group(name="segment", entity="segment", retention="8d", owner="demo")
+@feature_group(name="segment", entity="segment", retention="8d", owner="demo", bundle="open_bandit")
 class Segment:
     """What a segment of users has seen and clicked lately."""
 
@@ -63,7 +63,7 @@ class Segment:
         return None if affinity is None or affinity_mean is None else affinity - affinity_mean
 
 
-@feature_group(name="item", entity="item_id", retention="8d", owner="demo")
+@feature_group(name="item", entity="item_id", retention="8d", owner="demo", bundle="open_bandit")
 class Item:
     """How an item has done lately."""
 

@@ -18,6 +18,7 @@ from examples.open_bandit.report import Report, render
 from examples.open_bandit.run import PAUSE_HOURS, TRAIN_AT_HOUR, DemoRun
 from examples.open_bandit.sender import Sender
 from examples.open_bandit.week import Loop, Tail, progress_bar
+from featuredsl.errors import FeatureError
 from featuredsl.settings import Settings, stack_endpoints
 
 
@@ -28,7 +29,12 @@ def run_demo(run: DemoRun) -> Report:
     with ExitStack() as at_end:
         if run.options.keep:
             at_end.callback(run.console.print, "end the stack and its Flink jobs: featuredsl down", soft_wrap=True)
-        _run(run, report, at_end)
+        try:
+            _run(run, report, at_end)
+        except FeatureError:
+            # what is known so far helps to see what went wrong
+            render(report, run.console, time.monotonic() - begin, ended=False)
+            raise
         render(report, run.console, time.monotonic() - begin)
         _say_where(run)
     return report

@@ -8,21 +8,24 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from signal import SIGKILL
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
+from threading import Timer
 from typing import Any
 
 from featuredsl.errors import DependencyError
-from featuredsl.settings import ENV_PREFIX, Settings
+from featuredsl.settings import Settings
 from localstack.process import ProcessRecord, service_env, spawn, stop
 
 STOP_S = 20.0
+ANSWER_S = 300.0
+RUN_S = 600.0
+"""A command that has not answered, or ended, by then is killed: the demo fails with its log instead of waiting."""
 
 
 def environment(settings: Settings) -> dict[str, str]:
     """The settings of a run as environment variables."""
-    names = ("home", "kafka", "redis", "flink", "spark", "registry", "mlflow", "prefix", "jars")
-    values = {ENV_PREFIX + name.upper(): str(getattr(settings, name)) for name in names}
-    return values | {"PYTHONUNBUFFERED": "1"}
+    return settings.environment() | {"PYTHONUNBUFFERED": "1"}
 
 
 def command(*arguments: str) -> tuple[str, ...]:
@@ -89,9 +92,14 @@ class Conversation:
             raise self._gone() from error
 
     def answer(self) -> dict[str, Any]:
-        """Wait for the next line. Raises DependencyError when the command ends instead."""
+        """Wait for the next line. Raises DependencyError when the command ends instead, or does not answer in time."""
         assert self.process.stdout is not None
-        line = self.process.stdout.readline()
+        deadline = Timer(ANSWER_S, self.process.kill)
+        deadline.start()
+        try:
+            line = self.process.stdout.readline()
+        finally:
+            deadline.cancel()
         if not line:
             raise self._gone()
         value: dict[str, Any] = json.loads(line)
@@ -109,7 +117,10 @@ class Conversation:
             self.process.wait()
 
     def _gone(self) -> DependencyError:
-        return DependencyError(f"{self.name} ended with {self.process.poll()}; log: {self.log}")
+        with suppress(TimeoutExpired):
+            self.process.wait(STOP_S)
+        killed = " (killed: no answer in time)" if self.process.returncode == -SIGKILL else ""
+        return DependencyError(f"{self.name} ended with {self.process.poll()}{killed}; log: {self.log}")
 
 
 @dataclass(slots=True)
@@ -126,8 +137,13 @@ class Command:
         return cls(f"featuredsl {' '.join(arguments)}", *_start(name, arguments, settings, DEVNULL))
 
     def result(self) -> str:
-        """Wait for the end; the output. Raises DependencyError unless the exit code is 0 or 1."""
-        output, _ = self.process.communicate()
+        """Wait for the end; the output. Raises DependencyError unless it ends in time with exit code 0 or 1."""
+        try:
+            output, _ = self.process.communicate(timeout=RUN_S)
+        except TimeoutExpired as error:
+            self.stop()
+            msg = f"`{self.text}` did not end within {RUN_S:.0f} s; log: {self.log}"
+            raise DependencyError(msg) from error
         if self.process.returncode not in (0, 1):
             msg = f"`{self.text}` ended with {self.process.returncode}; log: {self.log}"
             raise DependencyError(msg)

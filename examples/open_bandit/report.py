@@ -57,9 +57,10 @@ class Report:
         ]
 
 
-def render(report: Report, console: Console, seconds: float) -> None:
-    """Print the table of stages and the invariants below it."""
-    table = Table(title=f"featuredsl demo: {len(report.stages)} stages in {seconds:.0f} s")
+def render(report: Report, console: Console, seconds: float, *, ended: bool = True) -> None:
+    """Print the table of stages and the invariants below it; of those so far, when the demo could not go on."""
+    so_far = "" if ended else ", then stopped by an error"
+    table = Table(title=f"featuredsl demo: {len(report.stages)} stages in {seconds:.0f} s{so_far}")
     for column in ("stage", "rows in", "rows out", "rejected", "", "where to look"):
         table.add_column(column, justify="right" if column in ("rows in", "rows out", "rejected") else "left")
     for stage in report.stages:

@@ -20,7 +20,7 @@ from jobs import kafka
 from jobs.flink.drift_cli import start_drift
 from jobs.flink.handle import JobHandle
 from jobs.flink.join_cli import start_join
-from jobs.flink.stream_cli import start_stream
+from jobs.flink.stream import start_stream
 from jobs.wait import wait_until
 from localstack.process import ProcessRecord
 from localstack.service import get_json

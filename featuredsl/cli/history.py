@@ -16,6 +16,7 @@ from featuredsl.cli.paths import refuse_overwrite
 from featuredsl.errors import DependencyError, InputError, unknown
 from featuredsl.files import replacing
 from featuredsl.history import HistoryRequest, HistoryResult, build, label_range, steps
+from featuredsl.interrupts import on_interrupt
 from featuredsl.label_files import FORMATS
 from featuredsl.labels import read_labels
 from featuredsl.loader import load_definitions
@@ -80,7 +81,8 @@ def history(
         request = HistoryRequest(groups, files, asked, kept, step, known_by, as_known)
         result = build(request) if engine == "duckdb" else _other_engine(engine, request)
         step(f"writing {out}")
-        result.write(out)
+        with on_interrupt(result.labels.con.interrupt):
+            result.write(out)
     _report(console, result, out, rejects, time.monotonic() - began, as_of)
 
 

@@ -15,11 +15,12 @@ from featuredsl.changes import KINDS, GroupChange, compare
 from featuredsl.cli.program import DEFINITIONS
 from featuredsl.costs import backfills, cost, rows_to_read
 from featuredsl.errors import CheckFailed, DependencyError
+from featuredsl.generations import base_of
 from featuredsl.loader import load_definitions
 from featuredsl.model_uses import ModelUse, model_uses, users_of
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
-from featuredsl.registry import Registry
+from featuredsl.registry import Registry, history
 from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
 
@@ -116,11 +117,13 @@ def _lines(data: Mapping[str, Any]) -> list[str]:
 @click.option("--store-suffix", default="", help="Keep the values of this run apart: added to the store version.")
 @MODELS
 def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
-    """Make a definition file current: record it in the registry and point readers at its store version.
+    """Make a definition file current: record it in the registry, and point readers at groups that are new.
 
-    Models whose features mean something else now are asked to retrain. Doing it again changes nothing. Readers are
-    those with the same FEATUREDSL_PREFIX. Without a Redis address it only records, and says so; a Redis that does not
-    answer makes the exit code 4, with the definitions recorded.
+    Readers of a group whose store version changes stay where they are until `featuredsl run stream` (or, for a group
+    of batch features alone, `run batch`) has filled the new one. Models whose features mean something else now are
+    asked to retrain. Doing it again changes nothing. Readers are those with the same FEATUREDSL_PREFIX. Without a Redis
+    address it only records, and says so; a Redis that does not answer makes the exit code 4, with the definitions
+    recorded.
 
     Example: featuredsl apply features.py
     """
@@ -136,7 +139,10 @@ def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
 
 
 def _repoint(settings: Settings, versions: Mapping[str, str]) -> None:
-    """Point readers at the store versions, or say why that was not done. Raises DependencyError without an answer."""
+    """Point readers at the store versions of groups that they do not follow yet, or say why that was not done.
+
+    A version beside one that they follow is to be filled first. Raises DependencyError without an answer.
+    """
     recorded = f"recorded in {settings.registry}, but readers were not repointed"
     if not settings.redis:
         remedy = "run `featuredsl up` or set FEATUREDSL_REDIS, then apply again"
@@ -144,8 +150,14 @@ def _repoint(settings: Settings, versions: Mapping[str, str]) -> None:
         return
     try:
         with OnlineStore(settings.redis, namespace=settings.prefix) as store:
+            current = store.current(list(versions))
             for group, version in versions.items():
-                store.set_current(group, version)
+                known = {one.store_version for one in history(settings.registry, group)}
+                if base_of(current.get(group, "")) not in known:
+                    store.set_current(group, version)
+                elif base_of(current[group]) != version:
+                    store.set_filling(group, version)
+                    click.echo(f"{group}: readers follow {current[group]} until {version} is filled")
     except DependencyError as error:
         raise DependencyError(f"{recorded}: {error}, then apply again") from error
 

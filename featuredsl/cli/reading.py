@@ -158,19 +158,20 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     """
     settings = Settings.load()
     registry = Registry.load(settings.registry)
-    plan = registry.group(group)
-    asked, parts = at_us(at), key_parts(plan, key)
+    asked, parts = at_us(at), key_parts(registry.group(group), key)
     with online_store(settings) as store:
         layout = FeatureReader(store, registry).layout(group)
         state = store.read([(layout, parts)])[0]
         marks = store.meta().batch_marks(group, layout.version)
+    plan = registry.plan_of(group, layout.version)
     read = Read(plan, layout, parts, state, asked, marks, Finalizer(plan).values(state, asked, marks))
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
     if layout.version != registry.store_versions[group]:
         click.echo(f"  readers follow this version; {settings.registry} has {registry.store_versions[group]}")
     for name, tiles in state.ring.items():
-        span = f", {tiles[0].index} to {tiles[-1].index}" if tiles else ""
-        click.echo(f"  tiles {name}: {len(tiles)} filled{span}")
+        click.echo(f"  tiles {name}: {_filled([tile.index for tile in tiles])}")
+    for name, wide in state.wide.items():
+        click.echo(f"  states {name}: {_filled([tile.index for tile in wide])}")
     for tier, times in marks.items():
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
     for name, value in read.row.items():
@@ -179,6 +180,11 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  {name} = {value.value!r} {value.status}, {when}\n    from: {found.source}\n    why: {found.why}")
         if found.todo:
             click.echo(f"    do:   {found.todo}")
+
+
+def _filled(indices: list[int]) -> str:
+    """How many tiles are filled, from which to which."""
+    return f"{len(indices)} filled" + (f", {indices[0]} to {indices[-1]}" if indices else "")
 
 
 def _shown(us: int | None) -> str:

@@ -1,47 +1,34 @@
 """Plans to Flink SQL: one aggregation per (group, source, hop) into the ring, one per source into the hash.
 
+States of variable width have statements of their own (`flink_wide`).
+
 No watermark is needed to publish. An event that is too late for every window changes no answer: its tile is
 older than the one in its slot, and the sink's guard refuses it. Text only: no engine is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from featuredsl.compilers.flink_sources import arrival_options, refuse_sources, sequence_of, streamed, union_view
-from featuredsl.compilers.scalar import FLINK, floor_div, render
+from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, tile_of, usable
+from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
+from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
 from featuredsl.nodes import constants_of
-from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
 from featuredsl.sources import EventSource
 from featuredsl.tiles import (
     BATCH_TIERS,
     TileTier,
     refuse_unstreamable,
+    state_tiers,
     stream_lookups,
     stream_windows,
     tile_tiers,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class StreamConfig:
-    """Where a feature job reads and writes."""
-
-    kafka: str
-    redis: str
-    prefix: str
-    group_id: str
-
-
-@dataclass(frozen=True, slots=True)
-class GroupTarget:
-    """A group and the layout that its job fills."""
-
-    plan: GroupPlan
-    layout: StoreLayout
+__all__ = ["GroupTarget", "StreamConfig", "statements"]
 
 
 def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str]:
@@ -56,7 +43,8 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
         unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
-    ddl = [*FUNCTIONS, *(_source_table(source, config) for source in sources.values())]
+    wide = wide_functions([target.plan for target in targets])
+    ddl = [*FUNCTIONS, *wide, *(_source_table(source, config) for source in sources.values())]
     ddl += [union_view(source) for source in unions.values()]
     inserts: list[str] = []
     for source in sources.values():
@@ -80,22 +68,14 @@ def _refuse_empty_arrays(plan: GroupPlan) -> None:
     """Flink SQL has no empty array: ARRAY[] has no type, and no cast gives it one."""
     streamed: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
     for feature in streamed:
-        nodes = [feature.where] if isinstance(feature, LookupFeature) else [p.lift for p in feature.aggregate.partials]
+        parts = () if isinstance(feature, LookupFeature) else feature.aggregate.parts
+        nodes = [feature.where] if isinstance(feature, LookupFeature) else [n for part in parts for n in part.nodes]
         constants = [c for node in nodes if node is not None for c in constants_of(node)]
         if any(constant.value == () for constant in constants):
             raise UnsupportedError(
                 f"flink: {plan.name}.{feature.name} ({feature.location}): an empty array constant cannot be written; "
                 f"test is_null() instead, or use freshness {' or '.join(BATCH_TIERS)}"
             )
-
-
-def _options(pairs: Iterable[tuple[str, str]]) -> str:
-    return ",\n  ".join(f"{FLINK.text(key)} = {FLINK.text(value)}" for key, value in pairs)
-
-
-def _table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]]) -> str:
-    body = ",\n  ".join(columns)
-    return f"CREATE TABLE {FLINK.ident(name)} (\n  {body}\n) WITH (\n  {_options(options)}\n)"
 
 
 def _source_table(source: EventSource, config: StreamConfig) -> str:
@@ -114,7 +94,7 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
-    return _table(
+    return table(
         source.name,
         columns,
         (
@@ -122,9 +102,8 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
             ("topic", config.prefix + source.topic),
             ("properties.bootstrap.servers", config.kafka),
             ("properties.group.id", config.group_id),
-            ("properties.auto.offset.reset", "earliest"),
             ("properties.isolation.level", "read_committed"),
-            ("scan.startup.mode", "group-offsets"),
+            ("scan.startup.mode", "earliest-offset"),
             ("format", "featuredsl-json"),
             ("featuredsl-json.event-time", source.event_time),
             ("featuredsl-json.time-unit", source.time_unit),
@@ -141,7 +120,7 @@ def _kafka_sink(name: str, topic: str, columns: Sequence[str], config: StreamCon
         ("properties.bootstrap.servers", config.kafka),
         ("format", "json"),
     )
-    return _table(name, columns, options)
+    return table(name, columns, options)
 
 
 def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
@@ -158,14 +137,10 @@ def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
     return _kafka_sink(f"{source.name}__dlq", f"{source.topic}.dlq", columns, config)
 
 
-def _key_is_null(plan: GroupPlan) -> str:
-    return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name, _ in plan.entity)
-
-
 def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
     """Rejected rows, and rows that lack the entity of a group (a null never matches a key)."""
     topic = FLINK.text(config.prefix + source.topic)
-    no_key = " OR ".join(dict.fromkeys(f"({_key_is_null(plan)})" for plan in plans))
+    no_key = " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__dlq')}\n"
         f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,\n"
@@ -175,16 +150,9 @@ def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: Strea
     )
 
 
-def _usable(plan: GroupPlan) -> str:
-    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({_key_is_null(plan)})"
-
-
-def _key(plan: GroupPlan) -> str:
-    return f"fdsl_key({', '.join(FLINK.ident(name) for name, _ in plan.entity)})"
-
-
 def _group(target: GroupTarget, config: StreamConfig) -> list[tuple[str, str]]:
     made = [_ring(target, tier, config) for tier in tile_tiers(target.plan)]
+    made += [wide_tiles(target, tier, config) for tier in state_tiers(target.plan)]
     by_source: dict[str, list[LookupFeature]] = {}
     for lookup in stream_lookups(target.plan):
         by_source.setdefault(lookup.source, []).append(lookup)
@@ -209,17 +177,17 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
         ("hop", str(tier.hop_us)),
         ("expire-after", str(layout.expire_after_us)),
     )
-    tile = floor_div("`_ts`", str(tier.hop_us), FLINK)
+    tile = tile_of(tier.hop_us)
     partials = [f"{p.merge.upper()}({render(p.lift, FLINK)}) AS `c{i}`" for i, p in enumerate(tier.partials)]
     selected = ",\n  ".join(["COUNT(*) AS `n`", "MAX(`_ts`) AS `hwm`", *partials])
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"
-        f"SELECT {_key(plan)} AS `k`, {tile} AS `tile`,\n  {selected}\n"
+        f"SELECT {key_of(plan)} AS `k`, {tile} AS `tile`,\n  {selected}\n"
         f"FROM {FLINK.ident(tier.source)}\n"
-        f"WHERE {_usable(plan)}\n"
-        f"GROUP BY {_key(plan)}, {tile}"
+        f"WHERE {usable(plan)}\n"
+        f"GROUP BY {key_of(plan)}, {tile}"
     )
-    return _table(name, [*columns, "PRIMARY KEY (`k`, `tile`) NOT ENFORCED"], options), insert
+    return table(name, [*columns, "PRIMARY KEY (`k`, `tile`) NOT ENFORCED"], options), insert
 
 
 def _rank(target: GroupTarget, lookup: LookupFeature) -> str:
@@ -248,9 +216,9 @@ def _fields(
     ranks = ",\n  ".join(f"{_rank(target, lookup)} AS `f{i}`" for i, lookup in enumerate(lookups))
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"
-        f"SELECT {_key(plan)} AS `k`, MAX(`_ts`) AS `ts`,\n  {ranks}\n"
+        f"SELECT {key_of(plan)} AS `k`, MAX(`_ts`) AS `ts`,\n  {ranks}\n"
         f"FROM {FLINK.ident(source)}\n"
-        f"WHERE {_usable(plan)}\n"
-        f"GROUP BY {_key(plan)}"
+        f"WHERE {usable(plan)}\n"
+        f"GROUP BY {key_of(plan)}"
     )
-    return _table(name, [*columns, "PRIMARY KEY (`k`) NOT ENFORCED"], options), insert
+    return table(name, [*columns, "PRIMARY KEY (`k`) NOT ENFORCED"], options), insert

@@ -5,7 +5,8 @@ Two keys per (group, store version, entity) under one hash tag:
 - `group@version:{key}:R`, a string: an 8-byte header, then the ring tiers one after another. A tier is
   `slots` slots of fixed width; tile `i` (event time div hop) stands in slot `i mod slots`, so a new tile
   overwrites the oldest.
-- `group@version:{key}:X`, a hash: `l:<name>` = latest value of a lookup, `b:<tier>` = batch snapshots.
+- `group@version:{key}:X`, a hash: `l:<name>` = latest value of a lookup, `b:<tier>` = batch snapshots,
+  `t:<tier>:<slot>` = a tile of states of variable width; its slot follows from its index as in the ring.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ HEADER_SIZE: Final = 8
 SLOT_PREFIX: Final = struct.Struct(">qqqQ")
 MAX_RING_COLUMNS: Final = 64
 MAX_RING_BYTES: Final = 1 << 20
+MAX_WIDE_STATES: Final = 64
+MAX_WIDE_SLOTS: Final = 10_000
 
 Suffix = Literal["R", "X"]
 
@@ -106,6 +109,38 @@ class BatchTier:
 
 
 @dataclass(frozen=True, slots=True)
+class WideTier:
+    """Tiles of one source and hop that hold `states` states of variable width, at most 64, a field for each slot."""
+
+    name: str
+    hop_us: int
+    slots: int
+    states: int
+
+    def __post_init__(self) -> None:
+        if min(self.hop_us, self.slots, self.states) <= 0:
+            message = f"wide tier {self.name!r}: hop, slots and states must be positive"
+            raise DefinitionError(message)
+        if self.states > MAX_WIDE_STATES or self.slots > MAX_WIDE_SLOTS:
+            message = (
+                f"wide tier {self.name!r} has {self.states} states in {self.slots} slots; at most "
+                f"{MAX_WIDE_STATES} states fit (move features to a second group) in at most {MAX_WIDE_SLOTS} slots "
+                "(use a longer hop or a shorter window)"
+            )
+            raise DefinitionError(message)
+
+    @property
+    def field_prefix(self) -> str:
+        """What stands before the slot's number in the fields of the hash `X`."""
+        return f"t:{self.name}:"
+
+    @property
+    def hash_fields(self) -> tuple[str, ...]:
+        """Fields of the hash `X`, by slot."""
+        return tuple(f"{self.field_prefix}{slot}" for slot in range(self.slots))
+
+
+@dataclass(frozen=True, slots=True)
 class StoreLayout:
     """Layout of one group under one store version. `expire_after_us` 0 means that keys never expire."""
 
@@ -116,6 +151,7 @@ class StoreLayout:
     lookups: tuple[LookupField, ...]
     batch: tuple[BatchTier, ...]
     expire_after_us: int
+    wide: tuple[WideTier, ...] = ()
     _structs: tuple[struct.Struct, ...] = field(init=False, repr=False, compare=False, default=())
     _header: bytes = field(init=False, repr=False, compare=False, default=b"")
     _total: int = field(init=False, repr=False, compare=False, default=0)
@@ -125,7 +161,7 @@ class StoreLayout:
         if self.expire_after_us < 0:
             message = f"group {self.group!r}: expire_after_us must not be negative"
             raise DefinitionError(message)
-        for kind in (self.ring, self.lookups, self.batch):
+        for kind in (self.ring, self.lookups, self.batch, self.wide):
             names = [item.name for item in kind]
             if len(set(names)) != len(names):
                 message = f"group {self.group!r}: repeated names in {names}"
@@ -139,6 +175,7 @@ class StoreLayout:
             )
             raise DefinitionError(message)
         fields = [item.hash_field for item in self.lookups] + [item.hash_field for item in self.batch]
+        fields += [name for tier in self.wide for name in tier.hash_fields]
         object.__setattr__(self, "_structs", tuple(struct.Struct(tier.slot_format) for tier in self.ring))
         object.__setattr__(self, "_header", _header(self.ring))
         object.__setattr__(self, "_fields", tuple(fields))
@@ -180,7 +217,7 @@ class StoreLayout:
 
     @property
     def hash_fields(self) -> tuple[str, ...]:
-        """Fields of `X` that this layout knows: lookups, then batch tiers."""
+        """Fields of `X` that this layout knows: lookups, batch tiers, then the slots of each wide tier."""
         return self._fields
 
     @property

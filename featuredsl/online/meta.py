@@ -1,7 +1,8 @@
 """What is stored about groups as a whole: the version readers follow, the completed batch times.
 
-Both are hashes of a namespace (the topic prefix of the settings), so that a run with a prefix of its own never
-moves the readers of another: `featuredsl:<namespace>current` and `featuredsl:<namespace>batch`.
+They are hashes of a namespace (the topic prefix of the settings), so that a run with a prefix of its own never
+moves the readers of another: `featuredsl:<namespace>current`, `featuredsl:<namespace>batch`, and for the versions
+that are being filled beside the current ones `featuredsl:<namespace>filling`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ class MetaKeys:
     def current(self) -> str:
         """Hash of group to the store version that readers follow."""
         return f"featuredsl:{self.namespace}current"
+
+    @property
+    def filling(self) -> str:
+        """Hash of group to the store version that is filled beside the current one."""
+        return f"featuredsl:{self.namespace}filling"
 
     @property
     def marks(self) -> str:

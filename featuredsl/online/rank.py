@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,12 @@ _SIGN: Final = 1 << 63
 _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 _NAN_BITS: Final = 0x7FF8000000000000
+_ESCAPE: Final = 0xD7FF
+"""The last character that is below every surrogate: from here on UTF-16 units and code points order differently."""
+_DIGIT: Final = 0x100
+_DIGIT_BITS: Final = 11
+_HIGH: Final = re.compile(f"[{chr(_ESCAPE)}-\U0010ffff]")
+_ESCAPED: Final = re.compile(f"{chr(_ESCAPE)}([\u0100-\u08ff])([\u0100-\u08ff])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +35,11 @@ class Rank:
 
 
 def encode_rank(ts_us: int, columns: Sequence[Column], values: Sequence[Value]) -> str:
-    """Text whose UTF-8 bytes order like (time, values), null lowest, text by its UTF-8 bytes.
+    """Text whose UTF-8 bytes, and whose UTF-16 units, order like (time, values), null lowest, text by its UTF-8 bytes.
 
     Times and integers are 16 hexadecimal digits of `v XOR 2^63`; floats of their order-preserving bits, -0.0
-    as 0.0; text ends with two NULs, a NUL inside it is followed by U+0001; a null is `0`, a value starts
+    as 0.0; text ends with two NULs, a NUL inside it is followed by U+0001, a character c from U+D7FF on is
+    U+D7FF and two digits of c - U+D7FF to the base 2^11, of which U+0100 is 0; a null is `0`, a value starts
     with `1`. An array is its elements as values, then `0`: it orders by element, and a prefix comes first.
     """
     if len(columns) != len(values):
@@ -53,7 +61,7 @@ def _rank_field(column: Column, value: Value) -> str:
     if value is None:
         return "0"
     if column.dtype == "str" and isinstance(value, str):
-        return "1" + value.replace("\0", "\0\x01") + "\0\0"
+        return "1" + _HIGH.sub(_escaped, value.replace("\0", "\0\x01")) + "\0\0"
     if column.dtype == "bool" and isinstance(value, bool):
         return "11" if value else "10"
     if column.dtype == "int" and isinstance(value, int) and not isinstance(value, bool):
@@ -64,6 +72,16 @@ def _rank_field(column: Column, value: Value) -> str:
         return _rank_array(column, value)
     message = f"column {column.name!r} is {column.dtype}; {value!r} is {type(value).__name__}"
     raise InputError(message)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    high, low = divmod(ord(found[0]) - _ESCAPE, 1 << _DIGIT_BITS)
+    return chr(_ESCAPE) + chr(_DIGIT + high) + chr(_DIGIT + low)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    high, low = (ord(digit) - _DIGIT for digit in found.groups())
+    return chr(_ESCAPE + (high << _DIGIT_BITS) + low)
 
 
 def _hex16(value: int) -> str:
@@ -81,7 +99,7 @@ def _ordered(value: float) -> int:
 
 
 def decode_rank(columns: Sequence[Column], data: bytes) -> Rank:
-    """Inverse of `encode_rank`."""
+    """Inverse of `encode_rank`; what older ranks did not escape is itself."""
     at = 16
     values: list[Value] = []
     try:
@@ -112,7 +130,7 @@ def _read_rank_field(dtype: DType, data: bytes, at: int) -> tuple[Value, int]:
         return _read_rank_array(ELEMENTS[dtype], data, at)
     if dtype == "str":
         end = _text_end(data, at)
-        return data[at:end].replace(b"\0\x01", b"\0").decode(), end + 2
+        return _ESCAPED.sub(_unescaped, data[at:end].replace(b"\0\x01", b"\0").decode()), end + 2
     if dtype == "bool":
         return {ord("0"): False, ord("1"): True}[data[at]], at + 1
     if len(data) < at + 16:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from featuredsl.errors import CodecError
@@ -11,6 +12,7 @@ from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ri
 from featuredsl.online.exchange import Command, ReplyError
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
+from featuredsl.online.wide_codec import WideTile, decode_wide
 
 EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
 
@@ -23,6 +25,7 @@ class EntityState:
     ring: Mapping[str, Sequence[Tile]]
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
+    wide: Mapping[str, tuple[WideTile, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +91,10 @@ def state_of(layout: StoreLayout, raw: RawState) -> EntityState:
 
 
 def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | None]) -> EntityState:
-    lookups = {
-        item.name: decode_rank(item.columns, value)
-        for item, value in zip(layout.lookups, values, strict=False)
-        if value is not None
-    }
-    snapshots = values[len(layout.lookups) :]
-    batch = {
-        tier.name: decode_snapshots(tier.columns, value) for tier, value in zip(layout.batch, snapshots, strict=False)
-    }
     exists = ring is not None or any(value is not None for value in values)
-    return EntityState(exists, decode_ring(layout, ring), lookups, batch)
+    rest = iter(values)
+    ranks = [(item, next(rest)) for item in layout.lookups]
+    lookups = {item.name: decode_rank(item.columns, value) for item, value in ranks if value is not None}
+    batch = {tier.name: decode_snapshots(tier.columns, next(rest)) for tier in layout.batch}
+    wide = {tier.name: decode_wide(tier, islice(rest, tier.slots)) for tier in layout.wide}
+    return EntityState(exists, decode_ring(layout, ring), lookups, batch, wide)

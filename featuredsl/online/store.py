@@ -97,9 +97,24 @@ class Operations:
 
     def current(self, groups: Sequence[str]) -> Steps[dict[str, str]]:
         """See `OnlineStore.current`."""
+        return (yield from self._versions(self.keys.current, groups))
+
+    def filling(self, groups: Sequence[str]) -> Steps[dict[str, str]]:
+        """See `OnlineStore.filling`."""
+        return (yield from self._versions(self.keys.filling, groups))
+
+    def set_current(self, group: str, version: str) -> Steps[None]:
+        """See `OnlineStore.set_current`."""
+        replies = yield from self.request(
+            [("HSET", self.keys.current, group, version), ("HDEL", self.keys.filling, group)]
+        )
+        for reply in replies:
+            self.checked(reply)
+
+    def _versions(self, key: str, groups: Sequence[str]) -> Steps[dict[str, str]]:
         if not groups:
             return {}
-        reply = yield from self.command("HMGET", self.keys.current, *groups)
+        reply = yield from self.command("HMGET", key, *groups)
         return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
 
     def meta(self) -> Steps[StoreMeta]:
@@ -175,9 +190,17 @@ class OnlineStore:
         """Store version that readers follow, for those of the groups that have one."""
         return self.run(self.operations.current(groups))
 
+    def filling(self, groups: Sequence[str]) -> dict[str, str]:
+        """Store version that is filled beside the current one, for those of the groups that have one."""
+        return self.run(self.operations.filling(groups))
+
     def set_current(self, group: str, version: str) -> None:
-        """Moves the readers of a group to a store version."""
-        self.run(self.operations.command("HSET", self.operations.keys.current, group, version))
+        """Moves the readers of a group to a store version; no other one is being filled then."""
+        self.run(self.operations.set_current(group, version))
+
+    def set_filling(self, group: str, version: str) -> None:
+        """Records that a store version is filled beside the current one: batch runs write it too."""
+        self.run(self.operations.command("HSET", self.operations.keys.filling, group, version))
 
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> None:
         """Records that a batch tier is complete as of a time; the newest and the one before it are kept.

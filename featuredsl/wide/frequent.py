@@ -56,8 +56,10 @@ class TopK(Monoid[Counts]):
 
     def merge(self, left: Counts, right: Counts) -> Counts:
         """Counts add up."""
-        if not left.counts or not right.counts:
-            return left if left.counts else right
+        if not left.counts and not left.missed:
+            return right
+        if not right.counts and not right.missed:
+            return left
         small, large = sorted((left, right), key=lambda side: len(side.counts))
         merged = Counts(dict(large.counts), left.missed + right.missed)
         for value, count in small.counts.items():

@@ -21,6 +21,9 @@ class Monoid(ABC, Generic[S]):
     changes neither side, and may return one of them. The first byte of stored states is `FORMAT`.
     """
 
+    newest_first = False
+    """Whether states of spans of time are best merged from the newest back: see `is_full`."""
+
     @abstractmethod
     def empty(self) -> S:
         """The state of no event."""
@@ -44,6 +47,10 @@ class Monoid(ABC, Generic[S]):
     @abstractmethod
     def parsed(self, body: bytes) -> S:
         """Inverse of `body`."""
+
+    def is_full(self, state: S) -> bool:
+        """True when events after all of the state's (with `newest_first`: before all of them) would not change it."""
+        return False
 
     def lift(self, time_us: int, values: Values) -> S:
         """The state of one event."""

@@ -29,6 +29,10 @@ class First(Monoid[Entry | None]):
             return left or right
         return min(left, right)
 
+    def is_full(self, state: Entry | None) -> bool:
+        """One event is enough."""
+        return state is not None
+
     def finalize(self, state: Entry | None, at_us: int) -> Any:
         """Its value, which may be null."""
         return None if state is None else state[2][0]
@@ -44,6 +48,8 @@ class First(Monoid[Entry | None]):
 
 class LastK(Monoid[list[Entry]]):
     """The values of the k greatest (event time, sequence, value), the newest first."""
+
+    newest_first = True
 
     def __init__(self, k: int) -> None:
         if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= MOST_EVENTS:
@@ -68,6 +74,10 @@ class LastK(Monoid[list[Entry]]):
         if not left or not right:
             return left or right
         return sorted(left + right)[-self.k :]
+
+    def is_full(self, state: list[Entry]) -> bool:
+        """All k are there."""
+        return len(state) == self.k
 
     def finalize(self, state: list[Entry], at_us: int) -> Any:
         """Null when there is no event."""

@@ -6,7 +6,7 @@ A monoid is named, and imported when a definition first uses it: `import feature
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from featuredsl.sources import EventSource
 if TYPE_CHECKING:
     from featuredsl.wide.monoid import Monoid
 
+Params = tuple[tuple[str, Value], ...]
 _ARRAYS: dict[DType, DType] = {element: array for array, element in ELEMENTS.items()}
 _NUMBERS: tuple[DType, ...] = ("int", "float")
 _LISTED: tuple[DType, ...] = ("int", "float", "str")
@@ -30,7 +31,8 @@ class WideKind:
 
     `dtype` is the result's type by that of `value`, which is what is kept of the argument; `nothing` is the value of
     no row. A `ranked` kind sees what decides between equal times; one that `decides` by equality refuses expressions
-    whose last digits differ between engines.
+    whose last digits differ between engines. Where the parameters do not shape the state but its value only, `keeps`
+    names the kind and parameters under which all of them keep one state.
     """
 
     name: str
@@ -42,6 +44,7 @@ class WideKind:
     ranked: bool = False
     decides: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    keeps: tuple[str, Params] | None = None
 
     def make(self, **params: Any) -> Monoid[Any]:
         """The monoid; raises DefinitionError for a parameter that it does not take."""
@@ -86,18 +89,20 @@ def _real(dtype: DType) -> DType:
     return "float"
 
 
+_VALUES, _COUNTS, _BEST = {"gives": "values"}, {"gives": "counts"}, {"k": 1, "gives": "value"}
+_COUNTED: tuple[str, Params] = ("most_frequent", ())
+_BUCKETED: tuple[str, Params] = ("approx_quantile", (("q", 0.5),))
+
 KINDS: dict[str, WideKind] = {
     row.name: row
     for row in (
         WideKind("first", "ordered.First", _same, SCALARS, _as_it_is, ranked=True),
         WideKind("last_k", "ordered.LastK", _list_of, _LISTED, _finite, ranked=True),
-        WideKind("top_k", "frequent.TopK", _list_of, _LISTED, _finite, decides=True, fixed={"gives": "values"}),
-        WideKind("top_k_counts", "frequent.TopK", _ints, _LISTED, _finite, decides=True, fixed={"gives": "counts"}),
-        WideKind(
-            "most_frequent", "frequent.TopK", _same, SCALARS, _finite, decides=True, fixed={"k": 1, "gives": "value"}
-        ),
+        WideKind("top_k", "frequent.TopK", _list_of, _LISTED, _finite, decides=True, fixed=_VALUES, keeps=_COUNTED),
+        WideKind("top_k_counts", "frequent.TopK", _ints, _LISTED, _finite, decides=True, fixed=_COUNTS, keeps=_COUNTED),
+        WideKind("most_frequent", "frequent.TopK", _same, SCALARS, _finite, decides=True, fixed=_BEST, keeps=_COUNTED),
         WideKind("approx_distinct", "distinct.Distinct", _int, SCALARS, _finite, nothing=0, decides=True),
-        WideKind("approx_quantile", "quantile.Quantile", _same, _NUMBERS, _float),
+        WideKind("approx_quantile", "quantile.Quantile", _same, _NUMBERS, _float, keeps=_BUCKETED),
         WideKind("decayed_sum", "decayed.Decayed", _same, _NUMBERS, _float, fixed={"nothing": None}),
         WideKind("decayed_count", "decayed.Decayed", _real, SCALARS, _one, nothing=0.0, fixed={"nothing": 0.0}),
     )
@@ -107,6 +112,12 @@ KINDS: dict[str, WideKind] = {
 def monoid_of(part: WidePartial) -> Monoid[Any]:
     """The monoid that keeps the state of a wide partial."""
     return KINDS[part.kind].make(**dict(part.params))
+
+
+def kept_as(part: WidePartial) -> WidePartial:
+    """The partial by which its state is kept: equal for all that read one state, as quantiles of one column do."""
+    kind, params = KINDS[part.kind].keeps or (part.kind, part.params)
+    return replace(part, kind=kind, params=params, dtype=part.columns[0].dtype, nothing=None)
 
 
 def wide_aggregate(kind: str, source: EventSource, arg: Node, where: Node | None, **params: Any) -> Aggregate:

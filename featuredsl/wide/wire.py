@@ -14,6 +14,7 @@ Entry = tuple[int, Values, Values]
 _TIME_AND_WIDTH = struct.Struct(">qH")
 _FIXED = {"i": struct.Struct(">q"), "f": struct.Struct(">d"), "b": struct.Struct(">?")}
 _LENGTH = struct.Struct(">I")
+_NAN = bytes.fromhex("7ff8000000000000")
 
 
 def entry(time_us: int, values: Values) -> Entry:
@@ -54,13 +55,15 @@ def read_entries(body: bytes) -> list[Entry]:
 
 
 def write_cell(value: Any) -> bytes:
-    """One value behind its tag."""
+    """One value behind its tag; all NaNs are one."""
     if value is None:
         return b"n"
     if isinstance(value, str):
         text = value.encode()
         return b"s" + _LENGTH.pack(len(text)) + text
     tag = "b" if isinstance(value, bool) else "i" if isinstance(value, int) else "f"
+    if value != value:
+        return b"f" + _NAN
     return tag.encode() + _FIXED[tag].pack(value)
 
 

@@ -9,15 +9,18 @@ from typing import Any
 from featuredsl.compilers.flink import GroupTarget, StreamConfig
 from featuredsl.compilers.flink import statements as compile_statements
 from featuredsl.registry import Registry
+from featuredsl.tiles import store_layout
 from jobs.flink.runtime import load_config, run_statements
 
-KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "groups")
+KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "versions")
 
 
 def statements(config: Mapping[str, Any]) -> list[str]:
-    """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder) and groups (names)."""
+    """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder) and versions: group to the
+    store version that it fills."""
     registry = Registry.load(config["registry"])
-    targets = [GroupTarget(registry.group(name), registry.layout(name)) for name in config["groups"]]
+    plans = {version: registry.plan_of(name, version) for name, version in config["versions"].items()}
+    targets = [GroupTarget(plan, store_layout(plan, version)) for version, plan in plans.items()]
     return compile_statements(targets, stream_config(config))
 
 

@@ -1,76 +1,105 @@
-"""`featuredsl run stream`: submit the feature job of the applied groups."""
+"""`featuredsl run stream` and `featuredsl rebuild`: the feature job, and store versions that are filled anew."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import click
 from rich.console import Console
 
-from featuredsl.cli.program import chosen
-from featuredsl.online.store import OnlineStore
+from featuredsl.errors import InputError
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.tiles import longest_reach_us
-from jobs.flink.admission import admit
-from jobs.flink.handle import JobHandle
-from jobs.flink.submit import submit
-from jobs.kafka import ensure_topics
+from featuredsl.tiles import bundles
+from jobs.flink.stream import RUNNING_S, Tuning, bundle_of, start_stream
 
-MODULE = "jobs.flink.feature_job"
-WAIT_S = 120.0
 POSITIVE = click.IntRange(min=1)
+NATURAL = click.IntRange(min=0)
+
+_OPTIONS = (
+    click.option(
+        "--parallelism", type=POSITIVE, default=1, show_default=True, help="Subtasks; at most the topics' partitions."
+    ),
+    click.option(
+        "--mini-batch", "mini_batch_ms", type=NATURAL, default=50, show_default=True, metavar="MS",
+        help="Gather events so long before they are counted: volume against freshness; 0 for none.",
+    ),
+    click.option(
+        "--checkpoint-interval", "checkpoint_interval_ms", type=click.IntRange(min=100), default=10_000,
+        show_default=True, metavar="MS", help="Time between checkpoints.",
+    ),
+    click.option(
+        "--idle-timeout", "idle_timeout_ms", type=NATURAL, default=0, show_default=True, metavar="MS",
+        help="Event time does not wait for a partition that was quiet so long; 0 where heartbeats are sent.",
+    ),
+    click.option(
+        "--state-backend", type=click.Choice(["heap", "rocksdb"]), default="heap", show_default=True,
+        help="Where state lives: memory, or RocksDB on disk for state larger than memory.",
+    ),
+    click.option(
+        "--wait", "warm_s", type=POSITIVE, default=24 * 3600, show_default=True, metavar="SECONDS",
+        help="How long to wait for a job that fills a store version beside the one that readers follow.",
+    ),
+)  # fmt: skip
 
 
-def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1) -> JobHandle:
-    """Submit one feature job for the named groups (all applied ones by default) and wait until it runs.
-
-    Readers are pointed at the store version that the job fills. The Kafka group id is derived from the groups'
-    store versions, so a job that is started again goes on where its offsets were committed. Raises as
-    `jobs.flink.admission.admit` before anything is submitted.
-    """
-    registry = Registry.load(settings.registry)
-    plans = chosen(registry.groups, names)
-    name = f"{settings.prefix}features-" + "-".join(plan.name for plan in plans)
-    admit(settings.require("flink"), name, parallelism)
-    layouts = [registry.layout(plan.name) for plan in plans]
-    sources = {source.name: source for plan in plans for source in plan.streams}
-    topics = [settings.prefix + source.topic for source in sources.values()]
-    ensure_topics(settings.require("kafka"), [*topics, *(f"{topic}.dlq" for topic in topics)])
-    group_id = "-".join(["features", *(f"{layout.group}@{layout.version}" for layout in layouts)])
-    config = {
-        "name": name,
-        "kafka": settings.require("kafka"),
-        "redis": settings.require("redis"),
-        "prefix": settings.prefix,
-        "group_id": settings.prefix + group_id,
-        "topics": topics,
-        "registry": str(settings.registry),
-        "groups": [plan.name for plan in plans],
-        "parallelism": parallelism,
-        "state_ttl_ms": 2 * max(longest_reach_us(plan) for plan in plans) // 1000,
-    }
-    handle = submit(MODULE, config, settings)
-    handle.wait_running(WAIT_S)
-    with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
-        for layout in layouts:
-            store.set_current(layout.group, layout.version)
-    return handle
+def _tuned(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.command()
-@click.option("--group", default="", help="Only this group (or several, comma-separated); default: all applied.")
-@click.option(
-    "--parallelism",
-    type=POSITIVE,
-    default=1,
-    show_default=True,
-    help="Subtasks; at most the topics' partitions.",
-)
-def stream(group: str, parallelism: int) -> None:
-    """Submit the feature job: event topics to the online store.
+@click.option("--group", default="", help="One job for this group, or these (comma-separated); default: one a bundle.")
+@click.option("--fresh", is_flag=True, help="Do not go on from a checkpoint: fill new store versions from the topics.")
+@_tuned
+def stream(group: str, fresh: bool, warm_s: int, **tuning: Any) -> None:
+    """Submit the feature jobs: event topics to the online store, one job for each bundle of the applied groups.
+
+    A job goes on from the checkpoint of the one before it, if that ran the same definitions. Otherwise it reads topics
+    from their start into a store version of its own; where values are read already, readers move to it once it has
+    caught up (and batch tiers are filled), and the job before it ends. Interrupting the wait leaves the job running:
+    the same command waits again.
 
     Example: featuredsl apply features.py && featuredsl run stream
     """
+    for names in [group] if group else _bundles(Settings.load()):
+        _start(names, fresh, warm_s, Tuning(**tuning))
+
+
+@click.command()
+@click.argument("group")
+@_tuned
+def rebuild(group: str, warm_s: int, **tuning: Any) -> None:
+    """Fill the online store of GROUP anew from its topics while reads go on, then move readers.
+
+    For values that are lost or wrong: an emptied Redis, a repaired topic, a checkpoint that does not fit. Groups that
+    share a job with GROUP are rebuilt with it. What the topics no longer hold comes back by `run batch` only.
+
+    Example: featuredsl rebuild user_clicks
+    """
     settings = Settings.load()
-    with Console(stderr=True).status("submitting the feature job"):
-        handle = start_stream(settings, group, parallelism=parallelism)
+    _start(",".join(bundle_of(settings, group)), True, warm_s, Tuning(**tuning))
+
+
+def _bundles(settings: Settings) -> list[str]:
+    """The groups of every bundle, comma-separated. Raises InputError when no applied group has realtime features."""
+    found = bundles(Registry.load(settings.registry).groups.values())
+    if not found:
+        msg = f"no group in {settings.registry} has realtime features: `featuredsl run batch` keeps the others fresh"
+        raise InputError(msg)
+    return [",".join(plan.name for plan in plans) for plans in found.values()]
+
+
+def _start(names: str, fresh: bool, warm_s: float, tuning: Tuning) -> None:
+    settings = Settings.load()
+    console = Console(stderr=True)
+    with console.status("submitting the feature job") as status:
+
+        def say(line: str) -> None:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+            status.update("waiting until the job has caught up")
+
+        handle = start_stream(settings, names, tuning, fresh=fresh, say=say, warm_s=max(warm_s, RUNNING_S))
     click.echo(f"{handle.name} {handle.job_id} RUNNING")

@@ -29,9 +29,9 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
     """Run `job_module` on the cluster with `config`, and return once Flink has accepted the job.
 
     `config` must be JSON; `name` (default: the module's last part), `group_id` and `topics` are used here, and
-    `jars` and `checkpoint_dir` get defaults. The configuration and the client's output are kept under
-    `<home>/flink/client/<name>` and `<home>/logs`. Raises DependencyError when the cluster does not answer,
-    FeatureError with the root cause when the job is refused.
+    `jars` and `checkpoint_dir` get defaults; `restore` is a checkpoint or savepoint to go on from. The configuration
+    and the client's output are kept under `<home>/flink/client/<name>` and `<home>/logs`. Raises DependencyError when
+    the cluster does not answer, FeatureError with the root cause when the job is refused.
     """
     url = settings.require("flink")
     call(url, "/overview")
@@ -39,13 +39,13 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
     full = {
         "name": name,
         "jars": flink_jars(settings),
-        "checkpoint_dir": (settings.home / "flink" / "checkpoints").as_uri(),
+        "checkpoint_dir": checkpoint_dir(settings),
         **config,
     }
     folder = _client_folder(settings, name)
     path = folder / f"{name}.json"
     path.write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
-    output = _run_client(job_module, path, settings, url)
+    output = _run_client(job_module, path, settings, full.get("restore"))
     found = JOB_ID.search(output)
     if found is None:
         raise _refused(name, output, settings.logs / f"submit-{name}.log")
@@ -57,6 +57,11 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
         group_id=str(full.get("group_id", "")),
         topics=tuple(full.get("topics", ())),
     )
+
+
+def checkpoint_dir(settings: Settings) -> str:
+    """Where jobs keep their checkpoints unless their configuration says otherwise."""
+    return (settings.home / "flink" / "checkpoints").as_uri()
 
 
 def flink_jars(settings: Settings) -> list[str]:
@@ -81,10 +86,10 @@ def _client_folder(settings: Settings, name: str) -> Path:
     return folder
 
 
-def _run_client(job_module: str, config: Path, settings: Settings, url: str) -> str:
+def _run_client(job_module: str, config: Path, settings: Settings, restore: str | None) -> str:
     name, folder = config.stem, config.parent
     log = settings.logs / f"submit-{name}.log"
-    address = urlsplit(url)
+    address = urlsplit(settings.flink)
     command = [
         *client_command(folder, settings.logs / "flink-client.log", folder / "scratch"),
         "run",
@@ -93,6 +98,7 @@ def _run_client(job_module: str, config: Path, settings: Settings, url: str) -> 
         "remote",
         f"-Drest.address={address.hostname}",
         f"-Drest.port={address.port}",
+        *(("--fromSavepoint", restore) if restore else ()),
         "--pyExecutable",
         sys.executable,
         "--pyClientExecutable",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,7 @@ from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
-from featuredsl.tiles import store_layout
+from featuredsl.tiles import STREAM_TIERS, store_layout
 from featuredsl.times import format_time
 from jobs.kafka import end_offsets
 from jobs.spark.landing import Batch, History, land, read_history
@@ -33,13 +33,13 @@ class BatchJob:
 
     settings: Settings
     plans: tuple[GroupPlan, ...]
-    store_versions: Mapping[str, str]
+    registry: Registry
 
     @classmethod
     def of(cls, settings: Settings, registry: Registry, groups: Iterable[str] = ()) -> BatchJob:
         """The applied groups, or those of the given names. Raises InputError for an unknown one."""
         names = tuple(dict.fromkeys(groups)) or tuple(sorted(registry.groups))
-        return cls(settings, tuple(registry.group(name) for name in names), registry.store_versions)
+        return cls(settings, tuple(registry.group(name) for name in names), registry)
 
     @property
     def sources(self) -> dict[str, EventSource]:
@@ -75,10 +75,11 @@ def run_batch(spark: SparkSession, job: BatchJob, at_us: int, progress: Progress
     """Land, then publish the hourly and daily values as of `at_us`. Safe to repeat."""
     started = time.monotonic()
     landed = land_sources(spark, job, progress)
-    targets = _targets(job)
+    targets = _targets(job, progress)
     progress(f"materialising {len(targets)} groups as of {format_time(at_us)}")
     with ThreadPoolExecutor(PARALLEL_JOBS) as pool:
         done = list(pool.map(lambda target: materialise(spark, target, at_us), targets))
+    _publish_filled(job, targets, progress)
     flat = tuple(one for group in done for one in group)
     return BatchRun(at_us, landed, flat, time.monotonic() - started)
 
@@ -113,15 +114,39 @@ def register_history(spark: SparkSession, job: BatchJob) -> None:
     )
 
 
-def _targets(job: BatchJob) -> list[Target]:
-    redis = job.settings.require("redis")
-    with OnlineStore(redis, STORE_TIMEOUT_S, namespace=job.settings.prefix) as store:
-        current = store.current([plan.name for plan in job.plans])
-    return [_target(job, plan, {**job.store_versions, **current}[plan.name], redis) for plan in job.plans]
+def _targets(job: BatchJob, progress: Progress) -> list[Target]:
+    """For each group the store version that readers follow, and one that is filled beside it."""
+    names = [plan.name for plan in job.plans]
+    with _store(job) as store:
+        current, filling = store.current(names), store.filling(names)
+    found = []
+    for name in names:
+        versions = [versions[name] for versions in (current, filling) if name in versions]
+        for version in dict.fromkeys(versions or [job.registry.store_versions[name]]):
+            plan = job.registry.plan_of(name, version)
+            changed = [source for source, made in inputs_of([plan]).items() if job.sources.get(source) != made]
+            if changed:
+                progress(f"{name}@{version} is not refreshed: {', '.join(changed)} is defined differently now")
+                continue
+            layout = store_layout(plan, version)
+            found.append(Target(plan, layout, job.settings.require("redis"), job.settings.prefix, job.copies))
+    return found
 
 
-def _target(job: BatchJob, plan: GroupPlan, version: str, redis: str) -> Target:
-    return Target(plan, store_layout(plan, version), redis, job.settings.prefix, job.copies)
+def _publish_filled(job: BatchJob, targets: Sequence[Target], progress: Progress) -> None:
+    """Readers move to what was filled of groups that no stream job fills too (it moves the others)."""
+    with _store(job) as store:
+        filling = store.filling([plan.name for plan in job.plans])
+        for target in targets:
+            name, version = target.plan.name, target.layout.version
+            streamed = any(feature.freshness in STREAM_TIERS for feature in target.plan.features)
+            if filling.get(name) == version and not streamed:
+                store.set_current(name, version)
+                progress(f"readers of {name} follow {version} now")
+
+
+def _store(job: BatchJob) -> OnlineStore:
+    return OnlineStore(job.settings.require("redis"), STORE_TIMEOUT_S, namespace=job.settings.prefix)
 
 
 def _landed_json(batch: Batch) -> dict[str, Any]:
@@ -137,6 +162,7 @@ def _landed_json(batch: Batch) -> dict[str, Any]:
 def _materialised_json(done: Materialised) -> dict[str, Any]:
     return {
         "group": done.group,
+        "store_version": done.store_version,
         "tier": done.tier,
         "as_of": format_time(done.as_of_us),
         "entities": done.entities,

@@ -47,6 +47,7 @@ class Materialised:
     """What one tier of a group became: entities written, refused as older, keys that hold something else."""
 
     group: str
+    store_version: str
     tier: str
     as_of_us: int
     entities: int
@@ -108,7 +109,7 @@ def _publish(frame: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> 
             store.mark_batch(target.layout, write.name, write.as_of_us)
             mine = counts.filter(pc.field("tier") == write.name)
             sums = [pc.sum(mine.column(name)).as_py() or 0 for name in ("written", "older", "wrong")]
-            done.append(Materialised(target.plan.name, write.name, write.as_of_us, *sums))
+            done.append(Materialised(target.plan.name, target.layout.version, write.name, write.as_of_us, *sums))
     return done
 
 

@@ -5,178 +5,8 @@ Values are exact where the aggregate is; those of `approx_quantile` are the exac
 
 from __future__ import annotations
 
-from featuredsl import EventSource, feature, feature_group, window
-from tests.conformance.cases import BIG, Case, D, H, Row, events, ordered, other, pairs, plan_of, row
-
-typed = EventSource("typed", event_time="ts", schema={"k": int, "b": bool, "f": float, "s": str}, time_unit="us")
-
-
-@feature_group(name="firsts", entity="u")
-class Firsts:
-    """The window of 10 minutes begins at a multiple of 5."""
-
-    @feature(freshness="realtime", window=window("10m", hop="5m"))
-    def first_s(e: events) -> str:
-        return e.s.first()
-
-    @feature(freshness="realtime", window=window("10m", hop="5m"))
-    def first_row_s(e: events) -> str:
-        return e.first().s
-
-    @feature(freshness="realtime", window=window("10m", hop="5m"), default="none")
-    def first_large(e: events) -> str:
-        return e.filter(e.x > 5).s.first()
-
-    @feature(freshness="realtime", window=window("10m", hop="5m"))
-    def twice(e: events) -> int:
-        return (e.x + e.x).first()
-
-
-@feature_group(name="sequenced", entity="u")
-class Sequenced:
-    """Equal times are ordered by the sequence, then by the value."""
-
-    @feature(freshness="realtime", window="1h")
-    def first_x(o: ordered) -> int:
-        return o.x.first()
-
-    @feature(freshness="realtime", window="1h")
-    def last_two(o: ordered) -> list[int]:
-        return o.x.last_k(2)
-
-
-@feature_group(name="lists", entity="u")
-class Lists:
-    """Lists of values, in several windows."""
-
-    @feature(freshness="realtime", window=["1h", "6h"])
-    def last_three(e: events) -> list[str]:
-        return e.s.last_k(3)
-
-    @feature(freshness="realtime", window="6h")
-    def top(e: events) -> list[str]:
-        return e.s.top_k(2)
-
-    @feature(freshness="realtime", window="6h")
-    def top_counts(e: events) -> list[int]:
-        return e.s.top_k_counts(2)
-
-    @feature(freshness="realtime", window="6h")
-    def favourite(e: events) -> int:
-        return e.x.most_frequent()
-
-    @feature(freshness="realtime", window="6h")
-    def large(e: events) -> list[int]:
-        return e.filter(e.f > 0.5).x.last_k(1000)
-
-
-@feature_group(name="spread", entity="u")
-class Spread:
-    """Distributions."""
-
-    @feature(freshness="realtime", window="6h")
-    def distinct(e: events) -> int:
-        return e.s.approx_distinct()
-
-    @feature(freshness="realtime", window="6h")
-    def share(e: events) -> float:
-        return e.s.approx_distinct() / e.count()
-
-    @feature(freshness="realtime", window="6h")
-    def others(e: events, o: other) -> float:
-        return e.x.approx_distinct() / o.x.approx_distinct()
-
-    @feature(freshness="realtime", window="6h")
-    def median(e: events) -> float:
-        return e.x.approx_quantile(0.5)
-
-    @feature(freshness="realtime", window="6h")
-    def lowest(e: events) -> float:
-        return e.f.approx_quantile(0)
-
-    @feature(freshness="realtime", window="6h")
-    def bins(e: events) -> list[int]:
-        return e.x.histogram([0, 10])
-
-    @feature(freshness="realtime", window="6h")
-    def small_bins(e: events) -> list[int]:
-        return e.filter(e.s == "p").f.histogram([0.5])
-
-
-@feature_group(name="decays", entity="u")
-class Decays:
-    """Half-lives of an hour; the window ends sooner than the decay."""
-
-    @feature(freshness="realtime", window="4h")
-    def weight(e: events) -> float:
-        return e.x.decayed_sum("1h")
-
-    @feature(freshness="realtime", window="4h")
-    def number(e: events) -> float:
-        return e.decayed_count("1h")
-
-    @feature(freshness="realtime", window="4h")
-    def texts(e: events) -> float:
-        return e.s.decayed_count("60m")
-
-    @feature(freshness="1h", window="4h")
-    def hourly(e: events) -> float:
-        return e.x.decayed_sum("1h")
-
-
-@feature_group(name="layers", entity="u")
-class Layers:
-    """Batch tiers and offset windows; ordinary features beside wide ones."""
-
-    @feature(freshness="1h", window="6h")
-    def hourly(e: events) -> list[int]:
-        return e.x.last_k(5)
-
-    @feature(freshness="1d", window="2d")
-    def daily(e: events) -> int:
-        return e.x.most_frequent()
-
-    @feature(freshness="1h", window="6h")
-    def n(e: events) -> int:
-        return e.count()
-
-    @feature(freshness="realtime", window=window("1h", offset="1h"))
-    def before(e: events) -> list[int]:
-        return e.x.last_k(5)
-
-
-@feature_group(name="couples", entity=("u", "m"))
-class Couples:
-    """A composite key."""
-
-    @feature(freshness="realtime", window="1h")
-    def seen(p: pairs) -> list[int]:
-        return p.x.last_k(9)
-
-
-@feature_group(name="kinds", entity="k")
-class Kinds:
-    """An integer key, and values of every type."""
-
-    @feature(freshness="realtime", window="1h")
-    def first_b(t: typed) -> bool:
-        return t.b.first()
-
-    @feature(freshness="realtime", window="1h")
-    def common_b(t: typed) -> bool:
-        return t.b.most_frequent()
-
-    @feature(freshness="realtime", window="1h")
-    def number_b(t: typed) -> int:
-        return t.b.approx_distinct()
-
-    @feature(freshness="realtime", window="1h")
-    def top_f(t: typed) -> list[float]:
-        return t.f.top_k(2)
-
-    @feature(freshness="realtime", window="1h")
-    def last_s(t: typed) -> list[str]:
-        return t.s.last_k(2)
+from tests.conformance.cases import BIG, Case, D, H, Row, plan_of, row
+from tests.conformance.wide_groups import Couples, Decays, Firsts, Hours, Kinds, Layers, Lists, Sequenced, Spread
 
 
 def seq(seconds: float, x: int | None, sequence: int | None) -> Row:
@@ -349,6 +179,33 @@ WIDE_CASES: tuple[Case, ...] = (
                 {"first_b": False, "common_b": True, "number_b": 2, "top_f": [0.5, -0.5], "last_s": ["it's", ""]},
             ),
             ((2**62,), 9, {"first_b": None, "common_b": None, "number_b": 0, "top_f": None, "last_s": ["é\n"]}),
+        ],
+    ),
+    Case(
+        "complete hours: texts by their UTF-8 bytes, states as of the last hour",
+        plan_of(Hours),
+        {
+            "events": [
+                row(0.5 * H, s="\ue000", x=1),
+                row(H - 0.000001, s="\U0001f600", x=1),
+                row(H, s="b", x=0),
+                row(H, s="a", x=1),
+                row(1.5 * H, s=None, x=1),
+                row(2 * H - 1, s="b", x=None),
+                row(2.2 * H, s="z", x=9),
+            ]
+        },
+        [
+            (
+                ("a",),
+                1.7 * H,
+                {"least": "\ue000", "greatest": "\U0001f600", "top": ["\ue000", "\U0001f600"], "share": 1.0},
+            ),
+            (("a",), 2 * H, {"least": "a", "greatest": "a", "top": ["b", "a"], "share": 0.5}),
+            (("a",), 2.9 * H, {"least": "a", "greatest": "a", "top": ["b", "a"], "share": 0.5}),
+            (("a",), 3 * H, {"least": "z", "greatest": "z", "top": ["z"], "share": 1.0}),
+            (("a",), 4 * H, {"least": None, "greatest": None, "top": None, "share": None}),
+            (("a",), 0.9 * H, {"least": None, "top": None}),
         ],
     ),
 )

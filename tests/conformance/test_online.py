@@ -1,4 +1,4 @@
-"""The conformance cases through the online layout: events folded into tiles and ranks, encoded, read back."""
+"""The conformance cases through the online layout: events folded into tiles, states and ranks, encoded, read back."""
 
 from __future__ import annotations
 
@@ -8,45 +8,21 @@ import pytest
 
 from featuredsl.evaluate import evaluate
 from featuredsl.finalize import Finalizer
-from featuredsl.online.codec import Tile, decode_rank, decode_ring, encode_rank, encode_ring
-from featuredsl.online.request import EntityState
+from featuredsl.online.codec import encode_rank
+from featuredsl.online.request import EntityState, ReadRequest
 from featuredsl.plan import GroupPlan
-from featuredsl.tiles import rank_columns, store_layout, stream_lookups, tile_tiers
+from featuredsl.tiles import rank_columns, store_layout, stream_lookups
 from tests.conformance.cases import CASES, Case, Row, us
+from tests.conformance.cases_wide import WIDE_CASES
 from tests.conformance.cases_windows import WINDOW_CASES, has_tiles
+from tests.support.online_tiles import ring, wide_fields
+from tests.support.wide_cases import same
 
 STREAMED = [
     case
     for case in (*CASES, *WINDOW_CASES)
     if has_tiles(case.group) and all(f.freshness == "realtime" for f in case.group.features)
 ]
-
-
-def fold(merge: str, values: list[Any]) -> Any:
-    kept = [value for value in values if value is not None]
-    if not kept:
-        return None
-    return {"sum": sum, "min": min, "max": max}[merge](kept)
-
-
-def tiles_of(plan: GroupPlan, events: dict[str, list[Row]], key: tuple[Any, ...]) -> dict[str, list[Tile]]:
-    names = [name for name, _ in plan.entity]
-    tiles: dict[str, list[Tile]] = {}
-    for tier in tile_tiers(plan):
-        by_index: dict[int, list[Row]] = {}
-        for seconds, columns in events[tier.source]:
-            if tuple(columns[name] for name in names) == key:
-                by_index.setdefault(us(seconds) // tier.hop_us, []).append((seconds, columns))
-        tiles[tier.name] = [
-            Tile(
-                index,
-                len(rows),
-                max(us(seconds) for seconds, _ in rows),
-                tuple(fold(p.merge, [evaluate(p.lift, c) for _, c in rows]) for p in tier.partials),
-            )
-            for index, rows in sorted(by_index.items())
-        ]
-    return tiles
 
 
 def ranks_of(plan: GroupPlan, events: dict[str, list[Row]], key: tuple[Any, ...]) -> dict[str, bytes]:
@@ -68,13 +44,18 @@ def ranks_of(plan: GroupPlan, events: dict[str, list[Row]], key: tuple[Any, ...]
 def state_before(case: Case, key: tuple[Any, ...], at_us: int) -> EntityState:
     """What a job would have stored when it had seen every event before `at_us`, and none after."""
     plan, layout = case.group, store_layout(case.group)
+    names = [name for name, _ in plan.entity]
     seen = {name: [r for r in rows if us(r[0]) < at_us] for name, rows in case.events.items()}
-    tiles, ranks = tiles_of(plan, seen, key), ranks_of(plan, seen, key)
-    exists = any(tiles.values()) or bool(ranks)
-    ring = decode_ring(layout, encode_ring(layout, tiles) if layout.ring else None)
-    by_name = {f.name: rank_columns(plan, f) for f in stream_lookups(plan)}
-    lookups = {name: decode_rank(by_name[name], rank) for name, rank in ranks.items()}
-    return EntityState(exists, ring, lookups, {})
+    mine = {
+        name: [(us(seconds), row) for seconds, row in rows if tuple(row[part] for part in names) == key]
+        for name, rows in seen.items()
+    }
+    fields = {f"l:{name}": rank for name, rank in ranks_of(plan, seen, key).items()} | wide_fields(plan, layout, mine)
+    replies: list[Any] = [[ring(plan, layout, mine)]] if layout.ring else []
+    if layout.hash_fields:
+        replies.append([fields.get(name) for name in layout.hash_fields])
+    (state,) = ReadRequest([(layout, key)]).parse(replies)
+    return state
 
 
 @pytest.mark.parametrize("case", STREAMED, ids=lambda case: case.name)
@@ -83,3 +64,16 @@ def test_case(case: Case) -> None:
     for key, seconds, expected in case.reads:
         values = finalizer.values(state_before(case, key, us(seconds)), us(seconds), {})
         assert {name: values[name].value for name in expected} == expected, (key, seconds)
+
+
+@pytest.mark.parametrize("case", WIDE_CASES, ids=lambda case: case.name)
+def test_wide_case(case: Case) -> None:
+    finalizer = Finalizer(case.group)
+    streamed = {feature.name for feature in case.group.features if feature.freshness == "realtime"}
+    compared = 0
+    for key, seconds, expected in (read for read in case.reads if None not in read[0]):
+        values = finalizer.values(state_before(case, key, us(seconds)), us(seconds), {})
+        for name in streamed & set(expected):
+            assert same(values[name].value, expected[name]), (key, seconds, name, values[name].value)
+            compared += 1
+    assert compared > 2

@@ -1,4 +1,5 @@
-"""Wide features of random events through `featuredsl history`, against a loop over the events of each window."""
+"""Wide features of random events through `featuredsl history` and through the tiles of the online store, against a loop
+over the events of each window."""
 
 from __future__ import annotations
 
@@ -9,9 +10,14 @@ from typing import Any
 
 import pytest
 
-from featuredsl import EventSource, feature, feature_group, window
+from featuredsl import EventSource, feature, feature_group, tumbling, window
+from featuredsl.finalize import Finalizer
 from featuredsl.history import HistoryRequest, build
+from featuredsl.online.request import ReadRequest
+from featuredsl.plan import GroupPlan
+from featuredsl.tiles import store_layout
 from tests.support import wide_oracle as oracle
+from tests.support.online_tiles import ring, wide_fields
 from tests.support.wide_cases import labels_of
 
 T0 = 1_767_225_600_000_000
@@ -58,6 +64,18 @@ class Wide:
     def bins(e: acts) -> list[int]:
         return e.x.histogram([-2, 0, 3])
 
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def least(e: acts) -> str:
+        return e.filter(e.x > 0).s.min()
+
+    @feature(freshness="realtime", window=tumbling("1h"))
+    def greatest(e: acts) -> str:
+        return e.s.max()
+
+    @feature(freshness="realtime", window="1h")
+    def share(e: acts) -> float:
+        return e.x.approx_distinct() / e.count()
+
     @feature(freshness="1h", window=window("6h", offset="1h"))
     def hourly(e: acts) -> list[int]:
         return e.x.last_k(3)
@@ -72,7 +90,7 @@ def events_of(rng: random.Random) -> list[dict[str, Any]]:
             "seq": rng.choice((None, 0, 1)),
             "x": rng.choice((None, rng.randrange(-5, 6))),
             "f": rng.choice((None, rng.uniform(-4, 4), float(rng.randrange(3)))),
-            "s": rng.choice((None, "a", "b", "é", "")),
+            "s": rng.choice((None, "a", "b", "é", "", "\ue000", "\U0001f600")),
         }
         for _ in range(rng.randrange(1, 250))
     ]
@@ -106,6 +124,12 @@ def expected(events: list[dict[str, Any]], user: int, t: int) -> dict[str, Any]:
             f"decayed_{name}": oracle.decayed(f, t, 10 * MINUTE) if f else None,
             f"bins_{name}": oracle.histogram(x, [-2, 0, 3]),
         }
+    hour = floor(t, HOUR)
+    found["least"] = min((s for _, _, s in seen("s", hour - HOUR, hour, least=1)), key=str.encode, default=None)
+    found["greatest"] = max((s for _, _, s in seen("s", hour - HOUR, hour)), key=str.encode, default=None)
+    low = floor(t - HOUR, 5 * MINUTE)
+    n = sum(e["u"] == user and low <= e["ts"] < t for e in events)
+    found["share"] = oracle.distinct(seen("x", low, t)) / n if n else None
     q = floor(t - 10 * MINUTE, HOUR)
     found["hourly"] = oracle.last_k(seen("x", floor(q - 7 * HOUR, 5 * MINUTE), floor(q - HOUR, 5 * MINUTE)), 3)
     return found
@@ -134,4 +158,28 @@ def test_history_is_that_of_a_loop_over_events(seed: int, tmp_path: Path) -> Non
         for name, value in expected(events, row["u"], time).items()
         if not is_same(name, row[f"w__{name}"], value)
     ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_tiles_of_any_order_and_split_are_those_of_a_loop_over_events(seed: int) -> None:
+    rng = random.Random(seed)
+    plan: GroupPlan = Wide.plan  # type: ignore[attr-defined]
+    layout, finalizer = store_layout(plan), Finalizer(plan)
+    events = events_of(rng)
+    wrong = []
+    for _ in range(20):
+        user, t = rng.randrange(4), T0 + rng.choice((rng.randrange(16 * HOUR), rng.randrange(192) * 5 * MINUTE))
+        mine = [(e["ts"], e) for e in events if e["u"] == user and e["ts"] < t]
+        fields = wide_fields(plan, layout, {"acts": mine}, rng)
+        replies = [[ring(plan, layout, {"acts": mine})], [fields.get(name) for name in layout.hash_fields]]
+        (state,) = ReadRequest([(layout, (user,))]).parse(replies)
+        found = finalizer.values(state, t, {})
+        wanted = expected(events, user, t)
+        del wanted["hourly"]
+        wrong += [
+            (user, t, name, found[name].value, value)
+            for name, value in wanted.items()
+            if not is_same(name, found[name].value, value)
+        ]
     assert wrong == []

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import random
-from collections import defaultdict
+import struct
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.online.codec import Rank, Tile, encode_rank, encode_ring
-from featuredsl.online.layout import Column, LookupField, RingTier, StoreLayout
+from featuredsl.online.layout import Column, LookupField, RingTier, StoreLayout, WideTier
+from featuredsl.online.wide_codec import WideTile, encode_wide_tile
 from featuredsl.settings import Settings
 
 START_MS = 1_700_000_100_000
@@ -26,6 +28,7 @@ LAYOUT = StoreLayout(
     lookups=(LookupField("last", (Column("q", "int"), Column("s", "str"))), LookupField("s", (Column("s", "str"),))),
     batch=(),
     expire_after_us=0,
+    wide=(WideTier("events/5m", 300_000_000, 20, 3),),
 )
 SELECTED = {"events/5m": "COUNT(x), SUM(q), MAX(x)", "events/1m": "COUNT(q)"}
 TYPES = {"int": "BIGINT", "float": "DOUBLE"}
@@ -64,7 +67,7 @@ def _with(options: Mapping[str, object]) -> str:
 
 
 def statements(topic: str, group: str, kafka: str, redis_url: str) -> list[str]:
-    """DDL, then the INSERTs: dead letters, two ring tiers, latest values."""
+    """DDL, then the INSERTs: dead letters, two ring tiers, a wide tier, latest values."""
     broker = {"connector": "kafka", "properties.bootstrap.servers": kafka}
     source = {
         **broker,
@@ -78,6 +81,7 @@ def statements(topic: str, group: str, kafka: str, redis_url: str) -> list[str]:
     return [
         "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
         "CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'",
+        "CREATE TEMPORARY SYSTEM FUNCTION fdsl_wide AS 'dev.featuredsl.flink.wide.WideFunction'",
         "CREATE TABLE events (u STRING, item BIGINT, q BIGINT, x DOUBLE, s STRING, o STRING, b BOOLEAN, i INT, "
         "_reject STRING, _detail STRING, _payload STRING, _sha256 STRING, _heartbeat BOOLEAN, _ts BIGINT, "
         "_partition INT METADATA FROM 'partition' VIRTUAL, _offset BIGINT METADATA FROM 'offset' VIRTUAL, "
@@ -86,6 +90,7 @@ def statements(topic: str, group: str, kafka: str, redis_url: str) -> list[str]:
         "CREATE TABLE dead (topic STRING, `partition` INT, `offset` BIGINT, reason STRING, detail STRING, "
         "payload STRING, sha256 STRING) " + _with(dead),
         *(_ring_table(tier, redis_url) for tier in LAYOUT.ring),
+        _wide_table(LAYOUT.wide[0], redis_url),
         "CREATE TABLE latest (k STRING, ts BIGINT, f0 STRING, f1 STRING, PRIMARY KEY (k) NOT ENFORCED) "
         + _with(
             {
@@ -93,12 +98,13 @@ def statements(topic: str, group: str, kafka: str, redis_url: str) -> list[str]:
                 "mode": "fields",
                 "url": redis_url,
                 "key-prefix": LAYOUT.key_prefix,
-                "fields": ";".join(LAYOUT.hash_fields),
+                "fields": ";".join(lookup.hash_field for lookup in LAYOUT.lookups),
             }
         ),
         f"INSERT INTO dead SELECT '{topic}', _partition, _offset, _reject, _detail, _payload, _sha256 FROM events "
         "WHERE _reject IS NOT NULL",
         *(_ring_insert(tier) for tier in LAYOUT.ring),
+        _wide_insert(LAYOUT.wide[0]),
         "INSERT INTO latest SELECT fdsl_key(u, item), MAX(_ts), MAX(fdsl_rank(_ts, q, s)), "
         "MAX(CASE WHEN s IS NOT NULL THEN fdsl_rank(_ts, s) END) FROM events "
         "WHERE _reject IS NULL AND _heartbeat IS NOT TRUE GROUP BY fdsl_key(u, item)",
@@ -137,6 +143,31 @@ def _ring_insert(tier: RingTier) -> str:
     )
 
 
+def _wide_table(tier: WideTier, redis_url: str) -> str:
+    options = {
+        "connector": "featuredsl-redis",
+        "mode": "tiles",
+        "url": redis_url,
+        "key-prefix": LAYOUT.key_prefix,
+        "field-prefix": tier.field_prefix,
+        "slots": tier.slots,
+        "hop": tier.hop_us,
+    }
+    return (
+        "CREATE TABLE wide (k STRING, tile BIGINT, n BIGINT, hwm BIGINT, s0 BYTES, s1 BYTES, s2 BYTES, "
+        f"PRIMARY KEY (k, tile) NOT ENFORCED) {_with(options)}"
+    )
+
+
+def _wide_insert(tier: WideTier) -> str:
+    return (
+        f"INSERT INTO wide SELECT fdsl_key(u, item), _ts / {tier.hop_us}, COUNT(*), MAX(_ts), "
+        "fdsl_wide('most_frequent', '{}', s IS NOT NULL, _ts, s), "
+        "fdsl_wide('last_k', '{\"k\":3}', q > 0, _ts, q, q), fdsl_wide('min', '{}', s IS NOT NULL, _ts, s) "
+        f"FROM events WHERE _reject IS NULL AND _heartbeat IS NOT TRUE GROUP BY fdsl_key(u, item), _ts / {tier.hop_us}"
+    )
+
+
 def random_events(rng: random.Random, count: int) -> list[dict[str, Any]]:
     """Events in no order, some of them twice, with keys and texts that need escaping."""
     events = [
@@ -167,18 +198,49 @@ def recount(events: Iterable[Event]) -> dict[bytes, object]:
     content: dict[bytes, object] = {}
     for key, mine in groups.items():
         content[LAYOUT.key(key, "R").encode()] = encode_ring(LAYOUT, {t.name: _tiles(t, mine) for t in LAYOUT.ring})
-        content[LAYOUT.key(key, "X").encode()] = _latest(mine)
+        content[LAYOUT.key(key, "X").encode()] = _latest(mine) | states(mine)
     return content
 
 
-def _tiles(tier: RingTier, events: Iterable[Event]) -> list[Tile]:
+def _by_tile(hop_us: int, events: Iterable[Event]) -> list[tuple[int, list[Event]]]:
     by_tile: dict[int, list[Event]] = defaultdict(list)
     for event in events:
-        by_tile[event["ts"] * 1000 // tier.hop_us].append(event)
+        by_tile[event["ts"] * 1000 // hop_us].append(event)
+    return sorted(by_tile.items())
+
+
+def _tiles(tier: RingTier, events: Iterable[Event]) -> list[Tile]:
     return [
         Tile(index, len(found), max(e["ts"] for e in found) * 1000, _partials(tier, found))
-        for index, found in sorted(by_tile.items())
+        for index, found in _by_tile(tier.hop_us, events)
     ]
+
+
+def states(events: Iterable[Event]) -> dict[bytes, bytes]:
+    """The fields of the wide tier, with bytes of states as docs/aggregators.md says they are."""
+    (tier,) = LAYOUT.wide
+    fields: dict[bytes, bytes] = {}
+    for index, found in _by_tile(tier.hop_us, events):
+        texts = [event["s"] for event in found if event["s"] is not None]
+        numbers = sorted((event["ts"] * 1000, event["q"]) for event in found if (event["q"] or 0) > 0)[-3:]
+        kept = (_counts(texts), _last(numbers), b"\1" + _text(min(texts, key=str.encode)) if texts else None)
+        tile = WideTile(index, len(found), max(event["ts"] for event in found) * 1000, kept)
+        fields[f"{tier.field_prefix}{index % tier.slots}".encode()] = encode_wide_tile(tier, tile)
+    return fields
+
+
+def _counts(texts: list[str]) -> bytes | None:
+    pairs = sorted(Counter(texts).items(), key=lambda pair: pair[0].encode())
+    return b"\1" + bytes(8) + b"".join(_text(s) + struct.pack(">Q", n) for s, n in pairs) if pairs else None
+
+
+def _last(numbers: list[tuple[int, int]]) -> bytes | None:
+    rows = (struct.pack(">qHcqcq", time_us, 2, b"i", q, b"i", q) for time_us, q in numbers)
+    return b"\1" + b"".join(rows) if numbers else None
+
+
+def _text(text: str) -> bytes:
+    return b"s" + struct.pack(">I", len(text.encode())) + text.encode()
 
 
 def _partials(tier: RingTier, events: list[Event]) -> tuple[int | float | None, ...]:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from featuredsl.online.codec import Tile, decode_ring, encode_rank, encode_slot
-from featuredsl.online.layout import Column, RingTier, StoreLayout
+from featuredsl.online.layout import Column, RingTier, StoreLayout, WideTier
+from featuredsl.online.wide_codec import WideTile, decode_wide, encode_wide_tile
 from tests.support.redis_process import RedisProcess
 
 LUA = Path(__file__).parents[3] / "jobs" / "flink" / "connector" / "src" / "main" / "resources" / "lua"
@@ -159,3 +160,83 @@ def test_a_batch_of_new_rings_is_one_call(server: RedisProcess, count: int) -> N
     assert write_tiles(server, "a", rows) == [count, 0, 0]
     assert server.client.dbsize() == count
     assert server.client.strlen(LAYOUT.key(("u0",), "R")) == LAYOUT.total_size
+
+
+WIDE = WideTier("a/5m", HOP, 3, 2)
+
+
+def write_wide(server: RedisProcess, rows: list[tuple[str, WideTile]], keep_us: int = 0) -> list[int]:
+    keys = [LAYOUT.key((user,), "X") for user, _ in rows]
+    values = [encode_wide_tile(WIDE, tile) for _, tile in rows]
+    script = (LUA / "tiles.lua").read_text()
+    common = [WIDE.field_prefix, WIDE.slots, HOP, keep_us]
+    result: list[int] = server.client.eval(script, len(keys), *keys, *common, *values)
+    return result
+
+
+def wide_tiles(server: RedisProcess, user: str) -> tuple[WideTile, ...]:
+    return decode_wide(WIDE, server.client.hmget(LAYOUT.key((user,), "X"), WIDE.hash_fields))
+
+
+def wide_tile(index: int, rows: int) -> WideTile:
+    return WideTile(index, rows, index * HOP + rows, (bytes([1, rows % 256]), None))
+
+
+def test_guard_table_of_states(server: RedisProcess) -> None:
+    assert write_wide(server, [("u", wide_tile(6, 5))]) == [1, 0, 0]
+    for candidate, outcome in [
+        (wide_tile(6, 4), [0, 1, 0]),
+        (wide_tile(6, 5), [1, 0, 0]),
+        (wide_tile(6, 6), [1, 0, 0]),
+        (wide_tile(3, 99), [0, 1, 0]),
+        (wide_tile(9, 1), [1, 0, 0]),
+        (wide_tile(6, 99), [0, 1, 0]),
+        (wide_tile(-3, 99), [0, 1, 0]),
+    ]:
+        assert write_wide(server, [("u", candidate)]) == outcome, candidate
+    assert wide_tiles(server, "u") == (wide_tile(9, 1),)
+    rows = [("w", wide_tile(-1, 1)), ("w", wide_tile(-4, 9)), ("w", wide_tile(2**34, 1))]
+    assert write_wide(server, rows) == [2, 1, 0]
+    assert server.client.hkeys(LAYOUT.key(("w",), "X")) == [b"t:a/5m:2", b"t:a/5m:1"]
+
+
+def test_states_in_any_order_and_with_any_repeats_give_the_same_bytes(server: RedisProcess) -> None:
+    rng = random.Random(5)
+    rows = [(user, wide_tile(index, n)) for user in "uv" for index in range(20) for n in (1, 2, 3)]
+    expected = {user: tuple(wide_tile(index, 3) for index in (17, 18, 19)) for user in "uv"}
+    for _ in range(20):
+        server.client.flushall()
+        for size in (7, 50, len(rows)):
+            write_wide(server, rng.sample(rows, size))
+        assert {user: wide_tiles(server, user) for user in "uv"} == expected
+
+
+def test_foreign_keys_and_fields_are_counted_and_latest_values_stay(server: RedisProcess) -> None:
+    server.client.set(LAYOUT.key(("string",), "X"), "mine")
+    server.client.hset(LAYOUT.key(("other",), "X"), "t:a/5m:1", b"\2" + bytes(30))
+    server.client.hset(LAYOUT.key(("short",), "X"), "t:a/5m:1", b"\1")
+    write_fields(server, [("u", 0, rank(1, "x"), None)])
+    rows = [(user, wide_tile(1, 1)) for user in ("string", "u", "other", "short", "v")]
+    assert write_wide(server, rows) == [2, 0, 3]
+    assert server.client.get(LAYOUT.key(("string",), "X")) == b"mine"
+    assert server.client.hget(LAYOUT.key(("other",), "X"), "t:a/5m:1") == b"\2" + bytes(30)
+    assert server.client.hget(LAYOUT.key(("u",), "X"), "l:a") == rank(1, "x").encode()
+    assert wide_tiles(server, "u") == wide_tiles(server, "v") == (wide_tile(1, 1),)
+
+
+def test_a_hash_expires_with_its_newest_tile_or_value(server: RedisProcess) -> None:
+    key = LAYOUT.key(("u",), "X")
+    far_ms = -(-((FAR + 1) * HOP + 1) // 1000)
+    write_wide(server, [("u", wide_tile(FAR, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == far_ms
+    write_wide(server, [("u", wide_tile(FAR - 2, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == far_ms
+    write_fields(server, [("u", far_ms + 5, rank(1, "x"), None)])
+    write_wide(server, [("u", wide_tile(FAR, 2))], keep_us=1)
+    assert server.client.pexpiretime(key) == far_ms + 5
+    write_wide(server, [("u", wide_tile(FAR + 1, 1))], keep_us=1)
+    assert server.client.pexpiretime(key) == -(-((FAR + 2) * HOP + 1) // 1000)
+    write_wide(server, [("old", wide_tile(1, 1))], keep_us=1)
+    assert not server.client.exists(LAYOUT.key(("old",), "X"))
+    write_wide(server, [("kept", wide_tile(1, 1))])
+    assert server.client.pexpiretime(LAYOUT.key(("kept",), "X")) == -1

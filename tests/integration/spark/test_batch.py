@@ -107,8 +107,7 @@ def send(settings: Settings, events: Iterable[Event], raw: Iterable[bytes | None
 
 def environment(settings: Settings) -> dict[str, str]:
     """The settings of a command."""
-    names = ("home", "jars", "prefix", "registry", "kafka", "redis", "spark")
-    return os.environ | {f"FEATUREDSL_{name.upper()}": str(getattr(settings, name)) for name in names}
+    return os.environ | settings.environment()
 
 
 def read_all_keys(settings: Settings, registry: Registry, at: int) -> Any:

@@ -22,6 +22,7 @@ from examples.open_bandit.reads import busiest, read_commands
 from examples.open_bandit.report import Check, Report, Stage, render
 from examples.open_bandit.run import DemoOptions, DemoRun
 from examples.open_bandit.timeline import ReplayPlan, build_timeline
+from featuredsl.errors import DependencyError
 from featuredsl.settings import Settings
 from localstack.service import Layout
 from tests.support.wait import until
@@ -132,6 +133,36 @@ def test_an_interrupted_run_that_keeps_says_what_it_left(
         demo.run_demo(run)
     assert f"\nend these services: kill {pids[0]}\n" in text.getvalue()
     assert text.getvalue().endswith("Flink jobs: featuredsl down\n")
+
+
+def test_an_error_shows_the_table_so_far(
+    keeping: tuple[DemoRun, Background, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _, text = keeping
+
+    def stopped(run: DemoRun, report: Report, at_end: ExitStack) -> None:
+        report.stages.append(GOOD)
+        raise DependencyError("batch ended with 1")
+
+    monkeypatch.setattr(demo, "_run", stopped)
+    with pytest.raises(DependencyError):
+        demo.run_demo(run)
+    shown = " ".join(text.getvalue().split())
+    assert "1 stages in 0 s, then stopped by an error" in shown
+    assert "20,000" in shown
+
+
+def test_a_command_that_does_not_answer_is_ended(
+    keeping: tuple[DemoRun, Background, io.StringIO], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, _, _ = keeping
+    monkeypatch.setattr(processes, "ANSWER_S", 0.2)
+    monkeypatch.setattr(processes, "RUN_S", 0.2)
+    batch = processes.Conversation.start("batch", ["run", "batch"], run.settings())
+    with pytest.raises(DependencyError, match=r"batch ended with -9 \(killed: no answer in time\); log: .*batch\.log"):
+        batch.answer()
+    with pytest.raises(DependencyError, match=r"`featuredsl parity` did not end within 0 s; log: .*parity\.log"):
+        processes.run_text("parity", ["parity"], run.settings())
 
 
 def test_the_commands_of_a_run_find_its_state(

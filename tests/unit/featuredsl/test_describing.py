@@ -132,6 +132,21 @@ def test_backfill_ranges_and_rows_by_hand() -> None:
     assert cost(PLAN).online_bytes > cost(PLAN).ring_bytes > 0
 
 
+def test_the_cost_of_states_by_hand() -> None:
+    """14 slots of 47 bytes: a head of 25, tag and length of 5, and format, time and sum of 17; 26 rows of state."""
+
+    @feature_group(name="g", entity="user")
+    class Fading:
+        @feature(freshness="realtime", window="1h")
+        def recent(e: clicks) -> float:
+            return e.price.decayed_sum("1h")
+
+    found = cost(Fading.plan)  # type: ignore[attr-defined]
+    assert (found.ring_bytes, found.hash_fields, found.hash_bytes) == (0, 14, 14 * (48 + 47))
+    assert found.online_bytes == 14 * (48 + 47) + 96
+    assert found.state_bytes == 26 * (64 + 47)
+
+
 SOURCE = '''
 from featuredsl import EventSource, feature, feature_group
 clicks = EventSource("clicks", event_time="ts", schema={"u": str, "email": str}, pii=("email",))

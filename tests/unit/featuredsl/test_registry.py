@@ -80,6 +80,23 @@ def test_docs_and_on_demand_features_keep_the_store_version(tmp_path: Path) -> N
     assert registry.group("g").version != first["g"] == registry.store_versions["g"]
 
 
+def test_values_of_an_earlier_version_are_read_with_its_definition(tmp_path: Path) -> None:
+    root = tmp_path / "registry"
+    first = apply(root, write(tmp_path), at_us=1)["g"]
+    before = Registry.load(root)
+    second = apply(root, write(tmp_path, SOURCE.replace("1h", "2h") + ON_DEMAND), at_us=2)["g"]
+    registry = Registry.load(root)
+    for version in (first, f"{first}-r20260101T000000"):
+        assert str(registry.plan_of("g", version).features[0].window) == "1h"
+        assert registry.plan_of("g", version).feature_names == ("n",)
+    for version in (second, f"{second}-r20260101T000000", "another"):
+        assert registry.plan_of("g", version) is registry.group("g")
+    # a process that loaded the registry before the change finds the new definition when readers move
+    assert before.plan_of("g", second).feature_names == ("n", "twice")
+    with pytest.raises(InputError, match="group 'h' is not in 'the registry'; it has: g"):
+        registry.plan_of("h", first)
+
+
 def test_going_back_takes_a_store_version_of_its_own(tmp_path: Path) -> None:
     """What was written under the old one has a gap since then."""
     root = tmp_path / "registry"

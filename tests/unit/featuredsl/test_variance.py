@@ -8,13 +8,10 @@ import duckdb
 import numpy as np
 import pytest
 
-from featuredsl import EventSource, feature, feature_group
 from featuredsl.aggregators import AGGREGATORS, Aggregate, merge_values
 from featuredsl.compilers.scalar import DUCKDB, render
-from featuredsl.errors import UnsupportedError
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Column
-from featuredsl.tiles import store_layout
 
 VAR = AGGREGATORS["var"].build("s", Column("x", "float"), None)
 rng = np.random.default_rng(7)
@@ -67,16 +64,3 @@ def test_variance_is_the_exact_one(values: list[float]) -> None:
 def test_a_value_out_of_range_gives_null(bad: float) -> None:
     assert in_python(VAR, [1.0, 2.0, bad], 2) is None
     assert on_duckdb(VAR, [1.0, 2.0, bad]) is None
-
-
-def test_strings_in_tiles_are_refused_by_name() -> None:
-    source = EventSource("events", event_time="ts", schema={"u": str, "s": str})
-
-    @feature_group(name="g", entity="u")
-    class G:
-        @feature(freshness="realtime", window="1h")
-        def least(e: source) -> str:
-            return e.s.min()
-
-    with pytest.raises(UnsupportedError, match=r"online store: g\.least .*not str"):
-        store_layout(G.plan)  # type: ignore[attr-defined]

@@ -29,12 +29,14 @@ from tests.unit.featuredsl.online.test_layout import golden_layout
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "online"
 RANKS = json.loads((GOLDEN / "ranks.json").read_text())
+UNESCAPED = json.loads((GOLDEN / "ranks_unescaped.json").read_text())
 RING = json.loads((GOLDEN / "ring.json").read_text())
 SNAPSHOTS = [json.loads((GOLDEN / f"{name}.json").read_text()) for name in ("snapshots", "array_snapshots")]
 
 INT64 = st.one_of(st.sampled_from([-(2**63), 2**63 - 1, -1, 0, 1]), st.integers(-(2**63), 2**63 - 1))
 FLOAT = st.floats(allow_nan=False)
-TEXT = st.text(st.one_of(st.sampled_from("\0\x01a\uffff\U00010000"), st.characters(exclude_categories=["Cs"])))
+EDGES = "\0\x01a\u0100\u0101\u08ff\u0900\ud7fe\ud7ff\ue000\uffff\U00010000\U0010ffff"
+TEXT = st.text(st.one_of(st.sampled_from(EDGES), st.characters(exclude_categories=["Cs"])))
 COLUMNS = (Column("i", "int"), Column("f", "float"), Column("s", "str"), Column("b", "bool"), Column("t", "str"))
 ROWS = st.tuples(*(st.none() | values for values in (INT64, FLOAT, TEXT, st.booleans(), TEXT)))
 
@@ -58,6 +60,13 @@ def test_golden_ranks(case: dict[str, Any]) -> None:
     data = bytes.fromhex(case["hex"])
     assert encode_rank(int(case["ts"]), columns, values).encode() == data
     assert decode_rank(columns, data) == Rank(int(case["ts"]), values)
+
+
+@pytest.mark.parametrize("case", UNESCAPED, ids=range(len(UNESCAPED)))
+def test_ranks_of_before_characters_were_escaped_are_read(case: dict[str, Any]) -> None:
+    columns = [Column(f"c{i}", v["dtype"]) for i, v in enumerate(case["values"])]
+    values = tuple(_value(v["dtype"], v["value"]) for v in case["values"])
+    assert decode_rank(columns, bytes.fromhex(case["hex"])) == Rank(int(case["ts"]), values)
 
 
 def test_golden_ring() -> None:
@@ -91,17 +100,20 @@ def _order(ts_us: int, row: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @given(INT64, ROWS, INT64, ROWS)
 def test_bytes_of_ranks_order_like_time_and_values(ts1: int, row1: Any, ts2: int, row2: Any) -> None:
-    left, right = encode_rank(ts1, COLUMNS, row1).encode(), encode_rank(ts2, COLUMNS, row2).encode()
-    assert (left < right) == (_order(ts1, row1) < _order(ts2, row2))
-    assert (left == right) == (_order(ts1, row1) == _order(ts2, row2))
+    texts = encode_rank(ts1, COLUMNS, row1), encode_rank(ts2, COLUMNS, row2)
+    for form in ("utf-8", "utf-16-be"):
+        left, right = (text.encode(form) for text in texts)
+        assert (left < right) == (_order(ts1, row1) < _order(ts2, row2))
+        assert (left == right) == (_order(ts1, row1) == _order(ts2, row2))
 
 
 @given(TEXT, TEXT, INT64)
 def test_a_text_decides_before_what_follows_it(text1: str, text2: str, number: int) -> None:
     columns = (Column("s", "str"), Column("i", "int"))
-    left = encode_rank(0, columns, (text1, number)).encode()
-    right = encode_rank(0, columns, (text2, None)).encode()
-    assert (left < right) == (text1.encode() < text2.encode())
+    texts = encode_rank(0, columns, (text1, number)), encode_rank(0, columns, (text2, None))
+    for form in ("utf-8", "utf-16-be"):
+        left, right = (text.encode(form) for text in texts)
+        assert (left < right) == (text1.encode() < text2.encode())
 
 
 @given(INT64, ROWS)
@@ -229,9 +241,10 @@ def _array_order(row: tuple[Any, ...]) -> list[Any]:
 
 @given(ARRAY_ROWS, ARRAY_ROWS)
 def test_bytes_of_ranks_order_like_arrays(row1: Any, row2: Any) -> None:
-    left, right = encode_rank(0, ARRAYS, row1).encode(), encode_rank(0, ARRAYS, row2).encode()
-    assert (left < right) == (_array_order(row1) < _array_order(row2))
-    assert (left == right) == (_array_order(row1) == _array_order(row2))
+    for form in ("utf-8", "utf-16-be"):
+        left, right = encode_rank(0, ARRAYS, row1).encode(form), encode_rank(0, ARRAYS, row2).encode(form)
+        assert (left < right) == (_array_order(row1) < _array_order(row2))
+        assert (left == right) == (_array_order(row1) == _array_order(row2))
 
 
 @given(INT64, ARRAY_ROWS)

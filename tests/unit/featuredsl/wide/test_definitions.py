@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from featuredsl import EventSource, feature, feature_group
+from featuredsl import EventSource, feature, feature_group, tumbling
 from featuredsl.cli.program import program
 from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB, SPARK
@@ -16,8 +16,10 @@ from featuredsl.errors import DefinitionError, UnsupportedError
 from featuredsl.evaluate import evaluate
 from featuredsl.finalize import Finalizer
 from featuredsl.online.request import EntityState
+from featuredsl.online.wide_codec import WideTile
 from featuredsl.plan import GroupPlan
 from featuredsl.tiles import store_layout
+from featuredsl.wide.table import KINDS
 
 clicks = EventSource("clicks", event_time="ts", schema={"u": str, "x": int, "f": float, "s": str, "b": bool})
 
@@ -87,13 +89,76 @@ def test_wrong_definitions_say_what_and_where(method: Any, text: str) -> None:
     assert "test_definitions.py:" in str(caught.value)
 
 
-def test_streams_refuse_what_tiles_cannot_hold() -> None:
-    plan = plan_of(lambda e: e.x.approx_quantile(0.5), float)
-    for target in (lambda: store_layout(plan), lambda: program([plan], "flink")):
+def test_a_stream_refuses_a_lifetime_and_names_what_works() -> None:
+    plan = plan_of(lambda e: e.x.approx_quantile(0.5), float, window="lifetime")
+    for target in (lambda: store_layout(plan), lambda: program([plan], "flink"), lambda: Finalizer(plan)):
         with pytest.raises(UnsupportedError) as caught:
             target()
-        assert "g.value" in str(caught.value)
-        assert "the state of approx_quantile(q=0.5); use freshness 1h or 1d" in str(caught.value)
+        for part in (
+            "g.value (",
+            "test_definitions.py:",
+            "window lifetime",
+            "freshness 1h or 1d",
+            "sliding or tumbling",
+        ):
+            assert part in str(caught.value)
+
+
+def test_a_stream_refuses_ties_that_arrays_decide() -> None:
+    source = EventSource("vecs", event_time="ts", schema={"u": str, "x": int, "v": list[float]})
+
+    @feature_group(name="g", entity="u")
+    class G:
+        @feature(freshness="realtime", window="1h")
+        def row(e: source) -> int:
+            return e.first().x
+
+    with pytest.raises(UnsupportedError, match=r"online store: g\.row \(.*float\[\] columns; take .* e\.x\.first\(\)"):
+        store_layout(G.plan)  # type: ignore[attr-defined]
+
+
+def test_states_stand_beside_the_ring_and_are_shared() -> None:
+    @feature_group(name="g", entity="u")
+    class G:
+        @feature(freshness="realtime", window=["1h", "2h"])
+        def share(e: clicks) -> float:
+            return e.s.approx_distinct() / e.count()
+
+        @feature(freshness="realtime", window="1h")
+        def median(e: clicks) -> float:
+            return e.x.approx_quantile(0.5)
+
+        @feature(freshness="realtime", window="1h")
+        def high(e: clicks) -> float:
+            return e.x.approx_quantile(0.99)
+
+        @feature(freshness="realtime", window="1h")
+        def top(e: clicks) -> list[str]:
+            return e.s.top_k(3)
+
+        @feature(freshness="realtime", window="1h")
+        def counts(e: clicks) -> list[int]:
+            return e.s.top_k_counts(2)
+
+        @feature(freshness="realtime", window="1h")
+        def best(e: clicks) -> str:
+            return e.s.most_frequent()
+
+        @feature(freshness="realtime", window="1h")
+        def last(e: clicks) -> list[int]:
+            return e.x.last_k(2)
+
+        @feature(freshness="realtime", window="1h")
+        def more(e: clicks) -> list[int]:
+            return e.x.last_k(3)
+
+        @feature(freshness="realtime", window=tumbling("1h"))
+        def least(e: clicks) -> str:
+            return e.s.min()
+
+    layout = store_layout(G.plan)  # type: ignore[attr-defined]
+    assert [(t.name, t.slots, len(t.columns)) for t in layout.ring] == [("clicks/5m", 26, 1)]
+    assert [(t.name, t.slots, t.states) for t in layout.wide] == [("clicks/5m", 26, 5), ("clicks/1h", 3, 1)]
 
 
 def test_values_of_batch_tiers_are_stored() -> None:
@@ -158,3 +223,17 @@ def test_import_needs_no_engine_and_no_sketch_library() -> None:
     code = f"import sys, featuredsl; print([name for name in {heavy!r} if name in sys.modules])"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_state_that_was_too_large_makes_the_value_degraded() -> None:
+    plan = plan_of(lambda e: e.x.approx_distinct(), int)
+    (tier,) = store_layout(plan).wide
+    monoid = KINDS["approx_distinct"].make()
+    stored = monoid.to_bytes(monoid.lift(0, (5,)))
+    minute = 60_000_000
+    tiles = (WideTile(0, 1, 7, (None,), (0,)), WideTile(1, 1, 5 * minute, (stored,)))
+    state = EntityState(True, {}, {}, {}, {tier.name: tiles})
+    found = Finalizer(plan).values(state, 10 * minute, {})["value"]
+    assert (found.value, found.status, found.event_time_us) == (1, "DEGRADED", 5 * minute)
+    later = Finalizer(plan).values(state, 65 * minute, {})["value"]
+    assert (later.value, later.status) == (1, "OK")

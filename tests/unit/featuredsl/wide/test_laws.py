@@ -86,6 +86,21 @@ def test_any_order_and_split_gives_the_same_value(name: str, data: st.DataObject
         assert {monoid.to_bytes(state) for state in merged.values()} == {monoid.to_bytes(folded(monoid, events))}
 
 
+@pytest.mark.parametrize("name", ["first", "last_k"])
+@settings(max_examples=100)
+@given(data=st.data())
+def test_a_full_state_is_not_changed_by_events_of_farther_times(name: str, data: st.DataObject) -> None:
+    monoid = MONOIDS[name]
+    events = data.draw(events_of(name))
+    cut = data.draw(st.integers(-50, 50))
+    near = [event for event in events if (event[0] >= cut) is monoid.newest_first]
+    far = [event for event in events if (event[0] >= cut) is not monoid.newest_first]
+    state = folded(monoid, near)
+    assert monoid.is_full(state) == (len(near) >= (3 if name == "last_k" else 1))
+    if monoid.is_full(state):
+        assert monoid.to_bytes(monoid.merge(state, folded(monoid, far))) == monoid.to_bytes(state)
+
+
 @pytest.mark.parametrize("name", list(MONOIDS))
 @settings(max_examples=25)
 @given(data=st.data())

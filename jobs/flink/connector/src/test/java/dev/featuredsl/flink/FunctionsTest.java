@@ -60,6 +60,21 @@ class FunctionsTest {
     }
 
     @Test
+    void ranksOfTextsOrderByUnitsAsByBytes() {
+        String[] ascending = {
+            "", "\0", "\0\0", "\u0001", "a", "a\uD83D\uDE00", "b", "\u0100", "\u08FF", "\uD7FE", "\uD7FF",
+            "\uD7FF\u0100", "\uE000", "\uE000\uD800\uDC00", "\uFFFF", "\uD800\uDC00", "\uD83D\uDE00", "\uDBFF\uDFFF"
+        };
+        for (int i = 1; i < ascending.length; i++) {
+            String low = rankOf(5L, ascending[i - 1], 9L);
+            String high = rankOf(5L, ascending[i], 1L);
+            assertTrue(low.compareTo(high) < 0, "units at " + i);
+            byte[] bytes = low.getBytes(StandardCharsets.UTF_8);
+            assertTrue(Arrays.compareUnsigned(bytes, high.getBytes(StandardCharsets.UTF_8)) < 0, "bytes at " + i);
+        }
+    }
+
+    @Test
     void ranksOrderNumbers() {
         Object[][] ascending = {
             {null}, {Double.NEGATIVE_INFINITY}, {-Double.MAX_VALUE}, {-1.0}, {-Double.MIN_VALUE}, {0.0},

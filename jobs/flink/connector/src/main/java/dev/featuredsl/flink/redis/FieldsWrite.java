@@ -36,4 +36,13 @@ final class FieldsWrite extends Write {
         System.arraycopy(values, 0, out, 1, values.length);
         return out;
     }
+
+    @Override
+    int size() {
+        int size = key.length;
+        for (byte[] value : values) {
+            size += value.length;
+        }
+        return size;
+    }
 }

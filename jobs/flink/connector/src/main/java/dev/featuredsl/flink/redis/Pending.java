@@ -11,10 +11,16 @@ import java.util.Map;
  * place merges into the one that waits).
  */
 final class Pending {
+    /** Large values make smaller batches, which hold the server up for a shorter time. */
+    static final long BATCH_BYTES = 4L << 20;
+    /** So much waits at most, however large the values are (and one write more). */
+    static final long LIMIT_BYTES = 64L << 20;
+
     private final int batch;
     private final int limit;
     private final long lingerNanos;
     private final Map<Write, Write> waiting = new LinkedHashMap<>();
+    private long waitingBytes;
     private int inFlight;
     private boolean urgent;
     private boolean closed;
@@ -30,23 +36,32 @@ final class Pending {
 
     /** Adds a write; waits while the buffer is full. Throws what stopped the IO thread. */
     synchronized void add(Write write) throws InterruptedException {
-        while (waiting.size() >= limit && failure == null) {
+        while ((waiting.size() >= limit || waitingBytes >= LIMIT_BYTES) && failure == null) {
             wait();
         }
         rethrow();
+        boolean first = waiting.isEmpty();
+        boolean wasFull = isFull();
         Write earlier = waiting.get(write);
         if (earlier != null) {
-            waiting.put(write, earlier.merge(write));
+            Write both = earlier.merge(write);
+            waiting.put(write, both);
+            waitingBytes += both.size() - earlier.size();
             merged++;
-            return;
+        } else {
+            if (first) {
+                oldestNanos = System.nanoTime();
+            }
+            waiting.put(write, write);
+            waitingBytes += write.size();
         }
-        if (waiting.isEmpty()) {
-            oldestNanos = System.nanoTime();
-        }
-        waiting.put(write, write);
-        if (waiting.size() == 1 || waiting.size() == batch) {
+        if (first || (!wasFull && isFull())) {
             notifyAll();
         }
+    }
+
+    private boolean isFull() {
+        return waiting.size() >= batch || waitingBytes >= BATCH_BYTES;
     }
 
     /** Waits until everything added so far stands in Redis. */
@@ -66,7 +81,7 @@ final class Pending {
             long left = lingerNanos - (System.nanoTime() - oldestNanos);
             if (waiting.isEmpty()) {
                 wait();
-            } else if (urgent || waiting.size() >= batch || left <= 0) {
+            } else if (urgent || isFull() || left <= 0) {
                 return next();
             } else {
                 wait(left / 1_000_000, (int) (left % 1_000_000));
@@ -78,10 +93,14 @@ final class Pending {
     private List<Write> next() {
         List<Write> out = new ArrayList<>(Math.min(batch, waiting.size()));
         Iterator<Write> values = waiting.values().iterator();
-        while (values.hasNext() && out.size() < batch) {
-            out.add(values.next());
+        long bytes = 0;
+        while (values.hasNext() && out.size() < batch && bytes < BATCH_BYTES) {
+            Write write = values.next();
+            out.add(write);
+            bytes += write.size();
             values.remove();
         }
+        waitingBytes -= bytes;
         inFlight = out.size();
         oldestNanos = System.nanoTime();
         notifyAll();

@@ -31,6 +31,7 @@ final class RedisWriter implements SinkWriter<RowData> {
     private final Counter wrong;
     private final Counter retries;
     private final Counter skipped;
+    private final Counter tooLarge;
 
     RedisWriter(SinkConfig config, RowEncoder encoder, SinkWriterMetricGroup metrics) {
         this.config = config;
@@ -43,6 +44,7 @@ final class RedisWriter implements SinkWriter<RowData> {
         this.wrong = metrics.counter("rowsForForeignKeys");
         this.retries = metrics.counter("batchRetries");
         this.skipped = metrics.counter("rowsSkipped");
+        this.tooLarge = metrics.counter("statesTooLarge");
         metrics.gauge("rowsMerged", pending::merged);
         this.io = new Thread(this::run, "featuredsl-redis-io");
         io.setDaemon(true);
@@ -54,10 +56,23 @@ final class RedisWriter implements SinkWriter<RowData> {
     public void write(RowData row, Context context) throws InterruptedException {
         boolean gone = row.getRowKind() == RowKind.DELETE || row.getRowKind() == RowKind.UPDATE_BEFORE;
         Write write = gone ? null : encoder.encode(row);
+        countTooLarge(row);
         if (write == null) {
             skipped.inc();
         } else {
             pending.add(write);
+        }
+    }
+
+    private void countTooLarge(RowData row) {
+        long leftOut = encoder.leftOut() - tooLarge.getCount();
+        if (leftOut > 0) {
+            if (tooLarge.getCount() == 0) {
+                LOG.warn("a tile of {} under {} is over {} bytes: its large states are left out and their features "
+                        + "degraded; the metric statesTooLarge counts them, this line comes once",
+                        row.getString(0), config.keyPrefix, config.maxBytes);
+            }
+            tooLarge.inc(leftOut);
         }
     }
 

@@ -62,7 +62,7 @@ final class RingEncoder implements RowEncoder {
             }
         }
         slot.putLong(bitmapAt, nulls);
-        return new RingWrite(keys.of(row.getString(0)), Math.floorMod(tile, (long) config.slots), tile, rows, slot.array());
+        return new TileWrite(keys.of(row.getString(0)), Math.floorMod(tile, (long) config.slots), tile, rows, slot.array());
     }
 
     @Override

@@ -8,6 +8,11 @@ interface RowEncoder extends Serializable {
     /** The write of a row, or null when there is nothing to write. */
     Write encode(RowData row);
 
+    /** How many values were left out so far because they are too large. */
+    default long leftOut() {
+        return 0;
+    }
+
     /** Name of the script under {@code /lua}. */
     String script();
 

@@ -18,7 +18,7 @@ final class SinkConfig implements Serializable {
     static final ConfigOption<String> URL = ConfigOptions.key("url").stringType().noDefaultValue()
             .withDescription("redis://user:password@host:port/db, rediss:// for TLS, redis+cluster://host:port,host:port.");
     static final ConfigOption<String> MODE = ConfigOptions.key("mode").stringType().noDefaultValue()
-            .withDescription("'ring' for tiles, 'fields' for latest values.");
+            .withDescription("'ring' for tiles of numbers, 'tiles' for tiles of variable width, 'fields' for latest values.");
     static final ConfigOption<String> KEY_PREFIX = ConfigOptions.key("key-prefix").stringType().noDefaultValue()
             .withDescription("What stands before the braces of a key: 'group@version:'.");
     static final ConfigOption<Long> EXPIRE_AFTER = ConfigOptions.key("expire-after").longType().defaultValue(0L)
@@ -28,15 +28,19 @@ final class SinkConfig implements Serializable {
     static final ConfigOption<Integer> OFFSET = ConfigOptions.key("offset").intType().noDefaultValue()
             .withDescription("ring: byte at which the tier starts.");
     static final ConfigOption<Integer> SLOTS = ConfigOptions.key("slots").intType().noDefaultValue()
-            .withDescription("ring: slots of the tier.");
+            .withDescription("ring, tiles: slots of the tier.");
     static final ConfigOption<Integer> SLOT_SIZE = ConfigOptions.key("slot-size").intType().noDefaultValue()
             .withDescription("ring: bytes of a slot, 32 + 8 per value column.");
     static final ConfigOption<Integer> TOTAL_SIZE = ConfigOptions.key("total-size").intType().noDefaultValue()
             .withDescription("ring: bytes of the whole ring.");
     static final ConfigOption<Long> HOP = ConfigOptions.key("hop").longType().noDefaultValue()
-            .withDescription("ring: microseconds of a tile.");
+            .withDescription("ring, tiles: microseconds of a tile.");
     static final ConfigOption<String> FIELDS = ConfigOptions.key("fields").stringType().noDefaultValue()
             .withDescription("fields: hash field of every value column, joined by ';'.");
+    static final ConfigOption<String> FIELD_PREFIX = ConfigOptions.key("field-prefix").stringType().noDefaultValue()
+            .withDescription("tiles: what stands before the slot's number in a hash field: 't:<tier>:'.");
+    static final ConfigOption<Integer> MAX_BYTES = ConfigOptions.key("max-bytes").intType().defaultValue(1 << 20)
+            .withDescription("tiles: bytes of a field; beyond, the large states of a tile are left out.");
     static final ConfigOption<Duration> TIMEOUT =
             ConfigOptions.key("timeout").durationType().defaultValue(Duration.ofSeconds(2))
                     .withDescription("Wait for a connection and for an answer.");
@@ -53,10 +57,10 @@ final class SinkConfig implements Serializable {
 
     static final Set<ConfigOption<?>> REQUIRED = Set.of(URL, MODE, KEY_PREFIX);
     static final Set<ConfigOption<?>> OPTIONAL = Set.of(EXPIRE_AFTER, HEADER, OFFSET, SLOTS, SLOT_SIZE, TOTAL_SIZE, HOP,
-            FIELDS, TIMEOUT, RETRY_FOR, BATCH, LINGER, MAX_PENDING);
+            FIELDS, FIELD_PREFIX, MAX_BYTES, TIMEOUT, RETRY_FOR, BATCH, LINGER, MAX_PENDING);
 
     final String url;
-    final boolean ring;
+    final Mode mode;
     final String keyPrefix;
     final long expireAfterMicros;
     final byte[] header;
@@ -66,6 +70,8 @@ final class SinkConfig implements Serializable {
     final int totalSize;
     final long hopMicros;
     final List<String> fields;
+    final String fieldPrefix;
+    final int maxBytes;
     final int timeoutMillis;
     final long retryForMillis;
     final int batch;
@@ -75,16 +81,19 @@ final class SinkConfig implements Serializable {
     SinkConfig(ReadableConfig options) {
         url = options.get(URL);
         new RedisAddress(url); // refuses what is none
-        ring = isRing(options.get(MODE));
+        mode = Mode.of(options.get(MODE));
+        boolean ring = mode == Mode.RING;
         keyPrefix = options.get(KEY_PREFIX);
         expireAfterMicros = options.get(EXPIRE_AFTER);
         header = ring ? hex(need(options, HEADER)) : new byte[0];
         offset = ring ? need(options, OFFSET) : 0;
-        slots = ring ? need(options, SLOTS) : 0;
+        slots = mode.hasTiles ? need(options, SLOTS) : 0;
         slotSize = ring ? need(options, SLOT_SIZE) : 0;
         totalSize = ring ? need(options, TOTAL_SIZE) : 0;
-        hopMicros = ring ? need(options, HOP) : 0;
-        fields = ring ? List.of() : names(need(options, FIELDS));
+        hopMicros = mode.hasTiles ? need(options, HOP) : 0;
+        fields = mode == Mode.FIELDS ? names(need(options, FIELDS)) : List.of();
+        fieldPrefix = mode == Mode.TILES ? need(options, FIELD_PREFIX) : "";
+        maxBytes = options.get(MAX_BYTES);
         timeoutMillis = (int) options.get(TIMEOUT).toMillis();
         retryForMillis = options.get(RETRY_FOR).toMillis();
         batch = options.get(BATCH);
@@ -92,8 +101,9 @@ final class SinkConfig implements Serializable {
         maxPending = options.get(MAX_PENDING);
         check(batch > 0 && maxPending >= batch, "batch must be positive and at most max-pending");
         check(expireAfterMicros >= 0, "expire-after must not be negative");
+        check(!mode.hasTiles || (slots > 0 && hopMicros > 0), "slots and hop must be positive");
         if (ring) {
-            check(slots > 0 && hopMicros > 0 && offset >= header.length, "slots, hop and offset must be positive");
+            check(offset >= header.length, "offset must leave room for the header");
             check(offset + (long) slots * slotSize <= totalSize, "the tier does not fit into total-size");
         }
     }
@@ -102,11 +112,6 @@ final class SinkConfig implements Serializable {
         if (!right) {
             throw new ValidationException("featuredsl-redis: " + message);
         }
-    }
-
-    private static boolean isRing(String mode) {
-        check(mode.equals("ring") || mode.equals("fields"), "mode is '" + mode + "'; known are 'ring' and 'fields'");
-        return mode.equals("ring");
     }
 
     private static <T> T need(ReadableConfig options, ConfigOption<T> option) {

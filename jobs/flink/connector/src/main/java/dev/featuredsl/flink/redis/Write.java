@@ -20,14 +20,8 @@ abstract class Write {
     /** Arguments of the script for this write. */
     abstract byte[][] arguments();
 
-    /** Bytes that travel. */
-    final int size() {
-        int size = key.length;
-        for (byte[] argument : arguments()) {
-            size += argument.length;
-        }
-        return size;
-    }
+    /** About how many bytes travel. */
+    abstract int size();
 
     @Override
     public final boolean equals(Object other) {

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.featuredsl.flink.Golden;
 import java.nio.charset.StandardCharsets;
@@ -21,6 +22,7 @@ import org.apache.flink.table.data.StringData;
 import org.apache.flink.table.types.logical.BigIntType;
 import org.apache.flink.table.types.logical.DoubleType;
 import org.apache.flink.table.types.logical.LogicalType;
+import org.apache.flink.table.types.logical.VarBinaryType;
 import org.apache.flink.table.types.logical.VarCharType;
 import org.junit.jupiter.api.Test;
 
@@ -74,23 +76,115 @@ class EncodersTest {
         return row;
     }
 
-    private static RingWrite tile(long tile, long rows) {
-        return new RingWrite(new byte[] {1}, Math.floorMod(tile, 4L), tile, rows, new byte[0]);
+    private static Map<String, String> tiles() {
+        return new HashMap<>(Map.of("url", "redis://h", "mode", "tiles", "key-prefix", "g@v1:", "field-prefix", "t:clicks/5m:",
+                "slots", "4", "hop", "300000000"));
+    }
+
+    private static List<LogicalType> tileTypes(int states) {
+        List<LogicalType> types = new ArrayList<>(List.of(STRING, BIGINT, BIGINT, BIGINT));
+        for (int i = 0; i < states; i++) {
+            types.add(new VarBinaryType(VarBinaryType.MAX_LENGTH));
+        }
+        return types;
+    }
+
+    private static GenericRowData tileRow(JsonNode tile) {
+        int states = tile.get("states").size();
+        GenericRowData row = new GenericRowData(4 + states);
+        row.setField(0, StringData.fromString("k|1"));
+        row.setField(1, Long.parseLong(tile.get("tile").textValue()));
+        row.setField(2, Long.parseLong(tile.get("rows").textValue()));
+        row.setField(3, Long.parseLong(tile.get("high_water_us").textValue()));
+        for (int i = 0; i < states; i++) {
+            JsonNode state = tile.get("states").get(i);
+            row.setField(4 + i, state.isNull() ? null : Golden.bytes(state.textValue()));
+        }
+        return row;
+    }
+
+    @Test
+    void tilesOfStatesFollowTheGoldenVectors() throws Exception {
+        JsonNode golden = Golden.read("online/wide_tiles");
+        TilesEncoder encoder = new TilesEncoder(config(tiles()), tileTypes(golden.get("tier").get("states").intValue()));
+        int compared = 0;
+        for (JsonNode tile : golden.get("tiles")) {
+            if (tile.get("lost").isEmpty()) {
+                Write write = encoder.encode(tileRow(tile));
+                assertEquals("g@v1:{k|1}:X", new String(write.key, StandardCharsets.UTF_8));
+                assertEquals(tile.get("hex").textValue(), Golden.hex(write.arguments()[0]));
+                assertEquals(tile.get("field").textValue(), "t:clicks/5m:" + write.place());
+                compared++;
+            }
+        }
+        assertEquals(4, compared);
+        assertEquals(0, encoder.leftOut());
+        assertNull(encoder.encode(GenericRowData.of(null, 1L, 1L, 1L, null, null, null)));
+    }
+
+    @Test
+    void largeStatesAreLeftOutAndCounted() throws Exception {
+        for (JsonNode cut : Golden.read("online/wide_tiles").get("cut")) {
+            Map<String, String> options = tiles();
+            options.put("max-bytes", cut.get("max_bytes").textValue());
+            TilesEncoder encoder = new TilesEncoder(config(options), tileTypes(3));
+            byte[] content = encoder.encode(tileRow(cut)).arguments()[0];
+            assertEquals(cut.get("hex").textValue(), Golden.hex(content));
+            assertEquals(cut.get("lost").intValue(), encoder.leftOut());
+            assertTrue(content.length <= Integer.parseInt(cut.get("max_bytes").textValue()));
+        }
+    }
+
+    @Test
+    void everyTileThatIsTooLargeComesWithinItsBytes() {
+        Map<String, String> options = tiles();
+        options.put("max-bytes", "200");
+        TilesEncoder encoder = new TilesEncoder(config(options), tileTypes(3));
+        for (int a = 0; a < 250; a += 7) {
+            for (int b = 0; b < 250; b += 11) {
+                byte[] content = encoder.encode(GenericRowData.of(
+                        StringData.fromString("k"), 1L, 1L, 1L, new byte[a], new byte[b], new byte[40])).arguments()[0];
+                assertTrue(content.length <= 200, a + " and " + b);
+            }
+        }
+        assertTrue(encoder.leftOut() > 0);
+    }
+
+    @Test
+    void wrongTilesAreRefused() {
+        String[][] wrong = {{"slots", "0"}, {"hop", "0"}, {"max-bytes", "27"}, {"expire-after", "-1"}};
+        for (String[] option : wrong) {
+            Map<String, String> options = tiles();
+            options.put(option[0], option[1]);
+            assertThrows(ValidationException.class, () -> new TilesEncoder(config(options), tileTypes(3)), option[0]);
+        }
+        for (String needed : List.of("field-prefix", "slots", "hop")) {
+            Map<String, String> missing = tiles();
+            missing.remove(needed);
+            assertThrows(ValidationException.class, () -> config(missing), needed);
+        }
+        assertThrows(ValidationException.class, () -> new TilesEncoder(config(tiles()), tileTypes(0)));
+        assertThrows(ValidationException.class,
+                () -> new TilesEncoder(config(tiles()), List.of(STRING, BIGINT, BIGINT, BIGINT, STRING)));
+    }
+
+    private static TileWrite tile(long tile, long rows) {
+        return new TileWrite(new byte[] {1}, Math.floorMod(tile, 4L), tile, rows, new byte[0]);
     }
 
     @Test
     void tilesForOneSlotMergeAsTheServerWould() {
-        RingWrite old = tile(5, 3);
+        TileWrite old = tile(5, 3);
         assertEquals(old, tile(9, 1));
         assertEquals(old.hashCode(), tile(9, 1).hashCode());
         assertNotEquals(old, tile(6, 1));
-        RingWrite newer = tile(9, 1);
+        TileWrite newer = tile(9, 1);
         assertSame(newer, old.merge(newer));
         assertSame(newer, newer.merge(old));
-        RingWrite more = tile(5, 4);
+        TileWrite more = tile(5, 4);
         assertSame(more, old.merge(more));
         assertSame(more, more.merge(old));
-        RingWrite again = tile(5, 3);
+        TileWrite again = tile(5, 3);
         assertSame(again, old.merge(again));
     }
 

@@ -25,7 +25,7 @@ class PendingTest {
     }
 
     private static Write write(int key, long rows) {
-        return new RingWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, rows, new byte[0]);
+        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, rows, new byte[0]);
     }
 
     private interface Step {
@@ -89,6 +89,42 @@ class PendingTest {
         assertWaits(fifth);
         assertEquals(3, pending.take().size());
         fifth.get(5, TimeUnit.SECONDS);
+    }
+
+    private static Write large(int key, int bytes) {
+        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, 1, new byte[bytes]);
+    }
+
+    @Test
+    void largeValuesMakeSmallBatches() throws Exception {
+        Pending pending = pending("60000");
+        int half = (int) Pending.BATCH_BYTES / 2;
+        pending.add(large(1, half));
+        pending.add(large(2, half));
+        pending.add(large(3, half));
+        assertEquals(2, pending.take().size());
+        CompletableFuture<List<Write>> rest = CompletableFuture.supplyAsync(() -> {
+            try {
+                return pending.take();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+        assertWaits(rest);
+        pending.add(large(3, 2 * half));
+        assertEquals(1, rest.get(5, TimeUnit.SECONDS).size());
+    }
+
+    @Test
+    void bytesHoldTheTaskBackToo() throws Exception {
+        Pending pending = pending("60000");
+        int half = (int) Pending.LIMIT_BYTES / 2;
+        pending.add(large(1, half));
+        pending.add(large(2, half));
+        CompletableFuture<Void> third = async(() -> pending.add(large(3, 1)));
+        assertWaits(third);
+        assertEquals(1, pending.take().size());
+        third.get(5, TimeUnit.SECONDS);
     }
 
     @Test

@@ -1,18 +1,18 @@
 package dev.featuredsl.flink.redis;
 
-/** A tile for a slot of a ring. */
-final class RingWrite extends Write {
+/** A tile for a slot: of a ring, or a field of a hash. */
+final class TileWrite extends Write {
     private final long slotNumber;
     private final long tile;
     private final long rows;
-    private final byte[] slot;
+    private final byte[] content;
 
-    RingWrite(byte[] key, long slotNumber, long tile, long rows, byte[] slot) {
+    TileWrite(byte[] key, long slotNumber, long tile, long rows, byte[] content) {
         super(key);
         this.slotNumber = slotNumber;
         this.tile = tile;
         this.rows = rows;
-        this.slot = slot;
+        this.content = content;
     }
 
     @Override
@@ -22,13 +22,18 @@ final class RingWrite extends Write {
 
     @Override
     Write merge(Write later) {
-        RingWrite other = (RingWrite) later;
+        TileWrite other = (TileWrite) later;
         boolean newer = tile < other.tile || (tile == other.tile && rows <= other.rows);
         return newer ? other : this;
     }
 
     @Override
     byte[][] arguments() {
-        return new byte[][] {slot};
+        return new byte[][] {content};
+    }
+
+    @Override
+    int size() {
+        return key.length + content.length;
     }
 }

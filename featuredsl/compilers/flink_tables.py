@@ -1,0 +1,55 @@
+"""What the statements of a feature job share: the tables' text, the key of a row, which rows count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from featuredsl.compilers.scalar import FLINK, floor_div
+from featuredsl.online.layout import StoreLayout
+from featuredsl.plan import GroupPlan
+
+
+@dataclass(frozen=True, slots=True)
+class StreamConfig:
+    """Where a feature job reads and writes."""
+
+    kafka: str
+    redis: str
+    prefix: str
+    group_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class GroupTarget:
+    """A group and the layout that its job fills."""
+
+    plan: GroupPlan
+    layout: StoreLayout
+
+
+def table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]]) -> str:
+    """CREATE TABLE."""
+    body = ",\n  ".join(columns)
+    listed = ",\n  ".join(f"{FLINK.text(key)} = {FLINK.text(value)}" for key, value in options)
+    return f"CREATE TABLE {FLINK.ident(name)} (\n  {body}\n) WITH (\n  {listed}\n)"
+
+
+def key_is_null(plan: GroupPlan) -> str:
+    """True for a row that lacks a part of the entity."""
+    return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name, _ in plan.entity)
+
+
+def usable(plan: GroupPlan) -> str:
+    """True for the rows that count."""
+    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({key_is_null(plan)})"
+
+
+def key_of(plan: GroupPlan) -> str:
+    """The text of the entity's key."""
+    return f"fdsl_key({', '.join(FLINK.ident(name) for name, _ in plan.entity)})"
+
+
+def tile_of(hop_us: int) -> str:
+    """The index of the tile of a row."""
+    return floor_div("`_ts`", str(hop_us), FLINK)

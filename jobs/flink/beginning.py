@@ -1,0 +1,53 @@
+"""How a feature job begins: with the state of the one before it, or empty, beside the live store version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from featuredsl.generations import base_of, generation
+from jobs.flink.records import JobRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is known before a start. `bases`: group to the registry's store version; `live`: to the one that readers
+    follow. `record`: the submission before; `checkpoint`: its newest one; `backlog`: the topics hold records."""
+
+    bases: Mapping[str, str]
+    live: Mapping[str, str]
+    record: JobRecord | None
+    checkpoint: str | None
+    backlog: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """`versions` are filled; from the checkpoint `restore`, or empty. With `warm`, readers follow once it caught up."""
+
+    versions: Mapping[str, str]
+    restore: str | None
+    warm: bool
+
+
+def beginning(found: Found, at_us: int, *, fresh: bool = False) -> Beginning:
+    """Choose: a checkpoint of the same definitions goes on where it was; the first start, on empty topics, fills what
+    readers follow; any other fills store versions of its own. `fresh` leaves the checkpoint aside."""
+    record = found.record
+    if record and found.checkpoint and not fresh and same_bases(record.versions, found.bases):
+        return Beginning(record.versions, found.checkpoint, warm=not published(record.versions, found.live))
+    if record is None and not fresh and not found.backlog:
+        return Beginning(dict(found.bases), None, warm=False)
+    used = {base_of(version) for version in (*found.live.values(), *(record.versions.values() if record else ()))}
+    versions = {group: generation(base, at_us) if base in used else base for group, base in found.bases.items()}
+    return Beginning(versions, None, warm=True)
+
+
+def published(versions: Mapping[str, str], live: Mapping[str, str]) -> bool:
+    """True when readers follow all of these store versions."""
+    return all(live.get(group) == version for group, version in versions.items())
+
+
+def same_bases(versions: Mapping[str, str], bases: Mapping[str, str]) -> bool:
+    """True when these are store versions of those definitions, of all of them."""
+    return {group: base_of(version) for group, version in versions.items()} == dict(bases)

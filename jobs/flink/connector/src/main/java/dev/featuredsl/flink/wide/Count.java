@@ -1,0 +1,6 @@
+package dev.featuredsl.flink.wide;
+
+/** A count inside a map. */
+final class Count {
+    long value;
+}

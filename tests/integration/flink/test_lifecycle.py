@@ -1,0 +1,170 @@
+"""A feature job that ends, starts again, is rebuilt, and gets another definition, while its values are read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from featuredsl.cli.main import run
+from featuredsl.errors import InputError
+from featuredsl.finalize import FeatureValue
+from featuredsl.generations import base_of
+from featuredsl.online.store import OnlineStore
+from featuredsl.reader import FeatureReader
+from featuredsl.registry import Registry
+from featuredsl.settings import Settings
+from featuredsl.times import HOUR, SECOND
+from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
+from jobs.flink.stream import start_stream
+from jobs.kafka import producer
+from tests.support.stack import TestStack
+
+pytestmark = pytest.mark.timeout(900)
+
+SOURCE = """
+from featuredsl import EventSource, feature, feature_group, lifetime
+
+visits = EventSource("visits", event_time="ts", schema={"u": str, "x": int})
+
+@feature_group(name="visitor", entity="u")
+class Visitor:
+    @feature(freshness="realtime", window="1h")
+    def n(e: visits) -> int:
+        return e.count()
+
+    @feature(freshness="realtime")
+    def last(e: visits) -> int:
+        return e.latest().x
+
+    @feature(freshness="1h", window=lifetime)
+    def ever(e: visits) -> int:
+        return e.count()
+"""
+TOTAL = """
+    @feature(freshness="realtime", window="1h")
+    def total(e: visits) -> int:
+        return e.x.sum()
+"""
+START_US = (time.time_ns() // 1000 // HOUR - 3) * HOUR
+"""Far enough back for the hourly tier, and not so far that values have expired."""
+
+
+@dataclass
+class Life:
+    """One group's topic, job and readers."""
+
+    settings: Settings
+    folder: Path
+    sent: int = 0
+
+    def apply(self, source: str) -> None:
+        file = self.folder / "definitions.py"
+        file.write_text(source)
+        assert run(["apply", str(file)]) == 0
+
+    def send(self, count: int) -> None:
+        """Events of key k, a second apart, x = 1, 2, …"""
+        out = producer(self.settings.kafka)
+        for _ in range(count):
+            event = {"u": "k", "x": self.sent + 1, "ts": (START_US + self.sent * SECOND) // 1000}
+            out.produce(f"{self.settings.prefix}visits", json.dumps(event).encode())
+            self.sent += 1
+        out.flush(30)
+
+    def read(self, at_us: int | None = None) -> dict[str, FeatureValue]:
+        with self.store() as store:
+            reader = FeatureReader(store, Registry.load(self.settings.registry))
+            return reader.get([("visitor", ("k",))], at_us or START_US + self.sent * SECOND)[0]
+
+    def values(self) -> dict[str, object]:
+        """The realtime features just after the last event, the hourly one now."""
+        found = {name: value.value for name, value in self.read().items() if name != "ever"}
+        return found | {"ever": self.read(time.time_ns() // 1000)["ever"].value}
+
+    def batch(self) -> None:
+        command = [sys.executable, "-m", "featuredsl.cli.main", "run", "batch"]
+        subprocess.run(command, env=os.environ | self.settings.environment(), check=True, capture_output=True)
+
+    def live(self) -> str:
+        with self.store() as store:
+            return store.current(["visitor"])["visitor"]
+
+    def stored(self) -> tuple[bytes, bytes, int, int]:
+        """Both values of the key under the version that readers follow, and when they expire."""
+        keys = [f"visitor@{self.live()}:{{k}}:{suffix}" for suffix in "RX"]
+        with self.store() as store:
+            ask = store._command
+            return (
+                ask(("GET", keys[0])),
+                ask(("HGET", keys[1], "l:last")),
+                ask(("PEXPIRETIME", keys[0])),
+                ask(("PEXPIRETIME", keys[1])),
+            )
+
+    def store(self) -> OnlineStore:
+        return OnlineStore(self.settings.redis, namespace=self.settings.prefix)
+
+    def running(self) -> list[str]:
+        jobs = find_jobs(self.settings.flink, f"{self.settings.prefix}features-visitor")
+        return [job_id for job_id, _, state in jobs if state not in TERMINAL]
+
+
+@pytest.fixture
+def life(stack: TestStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Life]:
+    settings = stack.need("kafka", "redis", "flink", "spark")
+    for name, value in settings.environment().items():
+        monkeypatch.setenv(name, value)
+    found = Life(settings, tmp_path)
+    yield found
+    for job_id in found.running():
+        JobHandle(job_id, "features", settings.flink).cancel()
+
+
+def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_readers_read(life: Life) -> None:
+    life.apply(SOURCE)
+    first = start_stream(life.settings)
+    base = life.live()
+    life.send(10)
+    first.wait_lag_zero()
+    life.batch()
+    assert life.values() == {"n": 10, "last": 10, "ever": 10}
+    with pytest.raises(InputError, match=r"runs already \(job id .*rebuild"):
+        start_stream(life.settings)
+
+    # ended and started again: the same store version, nothing counted twice or lost
+    first.cancel()
+    life.send(5)
+    second = start_stream(life.settings)
+    second.wait_lag_zero()
+    assert life.live() == base
+    assert life.values() == {"n": 15, "last": 15, "ever": 10}
+    before = life.stored()
+
+    # values are lost; a rebuild fills a generation of its own, equal to the byte
+    with life.store() as store:
+        store._command(("DEL", *(f"visitor@{base}:{{k}}:{suffix}" for suffix in "RX")))
+    assert life.read()["n"].status == "NOT_FOUND"
+    assert run(["rebuild", "visitor"]) == 0
+    rebuilt = life.live()
+    assert rebuilt != base == base_of(rebuilt)
+    assert life.stored() == before
+    assert life.values() == {"n": 15, "last": 15, "ever": 15}
+    assert second.state == "CANCELED"
+
+    # another definition: readers see the old one until the new one is filled
+    life.apply(SOURCE + TOTAL)
+    assert life.live() == rebuilt
+    assert life.values() == {"n": 15, "last": 15, "ever": 15}
+    life.send(1)
+    assert run(["run", "stream"]) == 0
+    assert base_of(life.live()) != base
+    assert life.values() == {"n": 16, "last": 16, "total": 136, "ever": 16}
+    assert len(life.running()) == 1
