@@ -33,7 +33,7 @@ ENTITIES = 1_000
 SIZES = (1, 10, 100)
 READS = {"quick": {1: 1_000, 10: 300, 100: 60}, "full": {1: 10_000, 10: 3_000, 100: 600}}
 EQUAL_READS = 10_000
-COLD = ReadOptions(cache_ttl_s=0.0, kept=0)
+COLD = ReadOptions(cache_ttl_s=0.0)
 Times = list[float]
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from featuredsl.errors import DependencyError
 from featuredsl.finalize import DEGRADED, NOT_FOUND, STALE, FeatureValue
@@ -56,8 +59,7 @@ class Rows(list[dict[str, FeatureValue]]):
     error: DependencyError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """One key of a read: where it stands, and under which name its state is kept."""
 
     at: Place
@@ -161,10 +163,12 @@ class Core:
         return False
 
     def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> list[_Asked]:
+        places: dict[str, Place] = {}
         asked = []
         for group, parts in keys:
-            part = prepared.part(group)
-            at = part.place(self._version(group))
+            at = places.get(group)
+            if at is None:
+                at = places[group] = prepared.part(group).place(self._version(group))
             asked.append(_Asked(at, parts, (at.token, join_key(parts))))
         return asked
 

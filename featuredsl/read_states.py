@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
 from threading import Lock
+
+import msgspec
 
 from featuredsl.online.request import RawState
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(msgspec.Struct, frozen=True):
     """A state, when its reading began, and the event time that was asked then."""
 
     state: RawState

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from featuredsl.errors import CodecError
 from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ring, decode_snapshots
@@ -17,19 +19,17 @@ from featuredsl.online.wide_codec import WideTile, decode_wide
 EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
 
 
-@dataclass(frozen=True, slots=True)
-class EntityState:
+class EntityState(msgspec.Struct, frozen=True):
     """What is stored for one entity of one group; `exists` is False when neither key is there."""
 
     exists: bool
     ring: Mapping[str, Sequence[Tile]]
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
-    wide: Mapping[str, tuple[WideTile, ...]] = field(default_factory=dict)
+    wide: Mapping[str, tuple[WideTile, ...]] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class RawState:
+class RawState(msgspec.Struct, frozen=True):
     """The bytes of one entity: its ring, and the fields of its hash in the order of the layout.
 
     `exists` is True when the entity is known to exist by a key that was not read.
@@ -91,6 +91,8 @@ def state_of(layout: StoreLayout, raw: RawState) -> EntityState:
 
 
 def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | None]) -> EntityState:
+    if not layout.hash_fields:
+        return EntityState(ring is not None, decode_ring(layout, ring), {}, {}, {})
     exists = ring is not None or any(value is not None for value in values)
     rest = iter(values)
     ranks = [(item, next(rest)) for item in layout.lookups]
