@@ -53,12 +53,13 @@ class ClusterNodes:
         self._seeds = tuple(seeds)
         self._table: dict[int, Node] = {}
         self._nodes: tuple[Node, ...] = ()
+        self._silent: frozenset[Node] = frozenset()
 
     def request(self, commands: Sequence[Command]) -> Steps[list[Any]]:
         """The replies to the commands, one round trip to each node. Raises what went wrong on the way."""
         parts = [part for index, command in enumerate(commands) for part in split(index, command)]
-        if not self._table:
-            yield from self._refresh(())
+        if not self._table or self._silent:
+            yield from self._refresh(self._silent)
         waiting = parts
         for _ in range(_ATTEMPTS):
             legs, members = self._legs(waiting)
@@ -97,6 +98,8 @@ class ClusterNodes:
         reason: Exception | None = None
         for leg, parts, answer in zip(legs, members, answers, strict=True):
             if isinstance(answer, Exception):
+                if isinstance(answer, TimeoutError):  # no time is left; the next request asks who serves its slots now
+                    self._silent = frozenset({leg.node})
                 if isinstance(answer, TimeoutError | ReplyError):
                     raise answer
                 again += parts
@@ -150,6 +153,7 @@ class ClusterNodes:
             node = (asked[0] if host in ("", "?") else host, master[1])
             table.update(dict.fromkeys(range(first, last + 1), node))
         self._table, self._nodes = table, tuple(dict.fromkeys(table.values()))
+        self._silent = frozenset()
 
 
 def split(index: int, command: Command) -> list[_Part]:

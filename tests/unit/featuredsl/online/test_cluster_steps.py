@@ -108,6 +108,28 @@ def test_a_node_that_went_away_is_replaced() -> None:
     assert drive(nodes, [("GET", low)], answer)[0] == [f"new:{low}"]
 
 
+def test_after_a_node_was_silent_the_others_are_asked_who_serves_its_slots() -> None:
+    low, silent, asked = key_in(True), [False], []
+
+    def answer(leg: Leg) -> Answer:
+        asked.append(leg.node)
+        if leg.node == A:
+            return TimeoutError() if silent[0] else echo(leg)
+        return [table((0, SLOTS - 1, B))] if leg.commands[0][0] == "CLUSTER" else [f"new:{c[1]}" for c in leg.commands]
+
+    nodes = ClusterNodes([A])
+    assert drive(nodes, [("GET", low), ("GET", key_in(False))], answer)[0][0] == f"a:{low}"
+    silent[0] = True
+    with pytest.raises(TimeoutError):
+        drive(nodes, [("GET", low)], answer)
+    asked.clear()
+    assert drive(nodes, [("GET", low)], answer)[0] == [f"new:{low}"]
+    assert asked == [B, B]
+    asked.clear()
+    assert drive(nodes, [("GET", low)], answer)[0] == [f"new:{low}"]
+    assert asked == [B]
+
+
 def test_what_is_no_redirection_is_a_reply_or_an_end() -> None:
     low = key_in(True)
     wrong = ReplyError("WRONGTYPE Operation against a key")
