@@ -61,22 +61,22 @@ def running(stack: TestStack, url: str, name: str) -> Iterator[Sender]:
 
 def test_a_cluster_whose_slots_move_and_whose_master_dies(stack: TestStack, tmp_path: Path) -> None:
     with redis_cluster(tmp_path) as cluster, running(stack, cluster.url, "cluster") as sender:
-        assert cluster.dump() == sender.send(2000)
+        assert sender.send(2000) == cluster.dump()
         assert len({cluster.owner(key.decode()) for key in cluster.dump()}) == MASTERS
         key = LAYOUT.key(("é", 0), "R")
         slot, source = key_slot(key), cluster.owner(key)
         target = (source + 1) % MASTERS
         cluster.start_moving(slot, source, target)
-        assert cluster.dump() == sender.send(500)
+        assert sender.send(500) == cluster.dump()
         assert cluster.move_keys(slot, source, target) > 0
-        assert cluster.dump() == sender.send(500)
+        assert sender.send(500) == cluster.dump()
         cluster.finish_moving(slot, target)
         cluster.nodes[1].client.script_flush()
-        assert cluster.dump() == sender.send(500)
+        assert sender.send(500) == cluster.dump()
         for node in cluster.masters:
             node.client.execute_command("WAIT", 1 if node is cluster.nodes[0] else 0, 5000)
         cluster.promote()
-        assert cluster.dump() == sender.send(500)
+        assert sender.send(500) == cluster.dump()
         assert cluster.nodes[MASTERS] in cluster.masters
 
 
@@ -97,6 +97,6 @@ def test_tls_with_certificates_and_the_documented_user(stack: TestStack, tmp_pat
         server.client.execute_command("ACL SETUSER", "featuredsl-stream", *acl_rules("featuredsl-stream"), ">p@ss")
         url = f"rediss://featuredsl-stream:p%40ss@127.0.0.1:{port}/0?{query}"
         with running(stack, url, "tls") as sender:
-            assert server.dump() == sender.send(500)
+            assert sender.send(500) == server.dump()
             server.client.script_flush()
-            assert server.dump() == sender.send(500)
+            assert sender.send(500) == server.dump()

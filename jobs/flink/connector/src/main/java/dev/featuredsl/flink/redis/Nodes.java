@@ -32,6 +32,7 @@ final class Nodes implements AutoCloseable {
     private final byte[] script;
     private final Map<HostAndPort, Node> open = new ConcurrentHashMap<>();
     private final Map<Integer, HostAndPort> slots = new ConcurrentHashMap<>();
+    private volatile Set<HostAndPort> masters = Set.of();
 
     Nodes(RedisAddress address, int timeoutMillis, byte[] script) {
         this.address = address;
@@ -89,7 +90,7 @@ final class Nodes implements AutoCloseable {
 
     /** Asks the nodes, one after another, which slots each serves. */
     private void learn() {
-        Set<HostAndPort> known = new LinkedHashSet<>(open.keySet());
+        Set<HostAndPort> known = new LinkedHashSet<>(masters);
         known.addAll(address.nodes);
         JedisConnectionException last = null;
         for (HostAndPort at : known) {
@@ -106,16 +107,19 @@ final class Nodes implements AutoCloseable {
     }
 
     private void put(List<?> ranges, HostAndPort asked) {
+        Set<HostAndPort> found = new LinkedHashSet<>();
         for (Object range : ranges) {
             List<?> parts = (List<?>) range;
             List<?> master = (List<?>) parts.get(2);
             byte[] name = (byte[]) master.get(0);
             String host = name == null || name.length == 0 ? asked.getHost() : new String(name, StandardCharsets.UTF_8);
             HostAndPort at = new HostAndPort(host, ((Long) master.get(1)).intValue());
+            found.add(at);
             for (long slot = (Long) parts.get(0); slot <= (Long) parts.get(1); slot++) {
                 slots.put((int) slot, at);
             }
         }
+        masters = found;
     }
 
     /** Drops the connections, whose state is unknown after a failure, and what is known of slots. */
