@@ -125,6 +125,13 @@ class OnlineStore:
         """The versions that readers follow and the completed batch times, in one round trip."""
         return parse_meta([self._unwrapped(reply) for reply in self._round_trip(self._meta.commands)])
 
+    def round_trip(self, commands: Sequence[Command]) -> list[Any]:
+        """Replies to commands of the caller's own, sent together; an error of the server stands in its place.
+
+        Raises DependencyError when Redis does not answer.
+        """
+        return self._round_trip(commands) if commands else []
+
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
         self._command(("PING",))

@@ -18,6 +18,7 @@ from featuredsl.settings import Settings
 from jobs.flink.distribution import client_command, client_environment, flink_home
 from jobs.flink.handle import JobHandle
 from jobs.flink.rest import call, root_cause
+from jobs.flink.retained import remember_job
 from jobs.wheel import wheel
 
 SUBMIT_TIMEOUT_S = 300
@@ -25,8 +26,10 @@ JOB_ID = re.compile(r"Job has been submitted with JobID ([0-9a-f]{32})")
 _DROPPED = ("PYTHONPATH", "PYTHONHOME", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 
 
-def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> JobHandle:
+def submit(job_module: str, config: Mapping[str, Any], settings: Settings, *, restore: str = "") -> JobHandle:
     """Run `job_module` on the cluster with `config`, and return once Flink has accepted the job.
+
+    `restore` is the path of a savepoint or checkpoint to start from; default: with empty state.
 
     `config` must be JSON; `name` (default: the module's last part), `group_id` and `topics` are used here, and
     `jars` and `checkpoint_dir` get defaults. The configuration and the client's output are kept under
@@ -45,10 +48,11 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
     folder = _client_folder(settings, name)
     path = folder / f"{name}.json"
     path.write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
-    output = _run_client(job_module, path, settings, url)
+    output = _run_client(job_module, path, settings, url, restore)
     found = JOB_ID.search(output)
     if found is None:
         raise _refused(name, output, settings.logs / f"submit-{name}.log")
+    remember_job(settings, name, found.group(1), str(full["checkpoint_dir"]))
     return JobHandle(
         job_id=found.group(1),
         name=name,
@@ -81,7 +85,7 @@ def _client_folder(settings: Settings, name: str) -> Path:
     return folder
 
 
-def _run_client(job_module: str, config: Path, settings: Settings, url: str) -> str:
+def _run_client(job_module: str, config: Path, settings: Settings, url: str, restore: str) -> str:
     name, folder = config.stem, config.parent
     log = settings.logs / f"submit-{name}.log"
     address = urlsplit(url)
@@ -93,6 +97,7 @@ def _run_client(job_module: str, config: Path, settings: Settings, url: str) -> 
         "remote",
         f"-Drest.address={address.hostname}",
         f"-Drest.port={address.port}",
+        *(("--fromSavepoint", restore) if restore else ()),
         "--pyExecutable",
         sys.executable,
         "--pyClientExecutable",
