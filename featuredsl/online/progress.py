@@ -7,8 +7,9 @@ start with the state of the job: a restored job goes on exactly, a start without
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from schemas.records import PARSE_REASONS, VALIDATE_REASONS
@@ -24,6 +25,45 @@ COUNT_FIELD: Final = "n"
 NEWEST_FIELD: Final = "t"
 WIDTH: Final = 19
 """Digits of the largest 64-bit integer."""
+
+
+def streams_key(namespace: str) -> str:
+    """Hash of the stream jobs of a namespace: job name to the JSON of `StreamNote`."""
+    return f"featuredsl:{namespace}streams"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamNote:
+    """A stream job as it was started: where to find it, what it reads and fills."""
+
+    name: str
+    job_id: str
+    group_id: str
+    groups: tuple[str, ...]
+    topics: Mapping[str, str]
+    """Source name to topic."""
+    started_us: int
+
+    def to_json(self) -> str:
+        """For the hash of stream jobs."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> StreamNote:
+        """The reverse of `to_json`."""
+        data = json.loads(text)
+        return cls(**{**data, "groups": tuple(data["groups"])})
+
+
+def current_notes(notes: Iterable[StreamNote]) -> list[StreamNote]:
+    """The jobs that are still meant to run: a group belongs to the job that was started for it last."""
+    taken: set[str] = set()
+    kept: list[StreamNote] = []
+    for note in sorted(notes, key=lambda one: -one.started_us):
+        if not taken.issuperset(note.groups):
+            kept.append(note)
+        taken.update(note.groups)
+    return sorted(kept, key=lambda one: one.name)
 
 
 def key_prefix(group_id: str) -> str:

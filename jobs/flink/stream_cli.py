@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import click
@@ -10,7 +11,7 @@ from rich.console import Console
 from featuredsl.cli.program import chosen
 from featuredsl.errors import InputError
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.progress import reset_commands
+from featuredsl.online.progress import StreamNote, reset_commands, streams_key
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
@@ -60,6 +61,12 @@ class StreamJob:
         """The topics that the job reads."""
         return tuple(dict.fromkeys(self.prefix + source.topic for source in self.sources))
 
+    def note(self, job_id: str, started_us: int) -> StreamNote:
+        """What the online store remembers of the job."""
+        topics = {source.name: self.prefix + source.topic for source in self.sources}
+        groups = tuple(plan.name for plan in self.plans)
+        return StreamNote(self.name, job_id, self.group_id, groups, topics, started_us)
+
 
 def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1, restore: str = "") -> JobHandle:
     """Submit one feature job for the named groups (all applied ones by default) and wait until it runs.
@@ -95,6 +102,8 @@ def start_stream(settings: Settings, names: str = "", *, parallelism: int = 1, r
     with OnlineStore(settings.require("redis"), namespace=settings.prefix) as store:
         for layout in job.layouts:
             store.set_current(layout.group, layout.version)
+        note = job.note(handle.job_id, time.time_ns() // 1000)
+        store.round_trip([("HSET", streams_key(settings.prefix), note.name, note.to_json())])
     return handle
 
 

@@ -36,6 +36,7 @@ class Running:
     server: RedisServer
     job: JobHandle
     table: list[dict[str, Any]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     def caught_up(self) -> Stored:
         """All of the group's keys, once everything sent has been processed."""
@@ -58,6 +59,11 @@ class Running:
         }
         self.table.append(row)
         assert stored == expected, row
+
+    def check_no_failure(self) -> None:
+        """The job has not failed since the last look."""
+        before, self.failures = self.failures, self.job.exceptions()
+        assert self.failures == before
 
     def progress(self) -> SourceProgress:
         """What the job has counted."""
@@ -82,6 +88,7 @@ class Running:
             for future in admin.delete_consumer_groups([self.job.group_id]).values():
                 future.result(20)
         self.job = start_stream(self.settings, "faulty", parallelism=parallelism, restore=restore)
+        self.failures = []
 
 
 def difference(layout: StoreLayout, expected: Stored, stored: Stored) -> dict[str, int]:

@@ -14,8 +14,12 @@ import pytest
 
 from featuredsl.errors import DependencyError
 from featuredsl.online.store import OnlineStore
+from jobs.flink.metrics_cli import Watcher
 from jobs.flink.stream_cli import RESUME
+from jobs.flink.stream_status import stream_status
+from jobs.kafka import read_all
 from localstack.flink import probe_flink
+from monitors.freshness import SLACK_US, Objective
 from tests.faults.conftest import WAIT_S, Running
 from tests.support.faulty import USERS, StackProcess
 from tests.support.wait import until
@@ -83,7 +87,7 @@ def test_records_that_are_no_events(running: Running) -> None:
     log.send_bytes([json.dumps({"heartbeat": True, "ts": now}).encode()] * 2)
     running.check("20 kinds of bad records between good ones")
     running.check_counts()
-    assert running.job.exceptions() == []
+    running.check_no_failure()
 
 
 def test_one_partition_is_silent(running: Running) -> None:
@@ -107,7 +111,7 @@ def test_script_flush(running: Running) -> None:
         stop.set()
         flusher.join()
     running.check("SCRIPT FLUSH 50 times a second", time.monotonic())
-    assert running.job.exceptions() == []
+    running.check_no_failure()
 
 
 def test_redis_stands_still(running: Running) -> None:
@@ -128,7 +132,7 @@ def test_redis_stands_still(running: Running) -> None:
         running.check("Redis frozen for 10 s", ended)
         (other,) = store.read([(running.layout, ("nobody",))])
         assert not other.exists
-    assert running.job.exceptions() == []
+    running.check_no_failure()
 
 
 def test_redis_is_full(running: Running) -> None:
@@ -139,7 +143,7 @@ def test_redis_is_full(running: Running) -> None:
         running.job.wait_lag_zero(4)
     client.config_set("maxmemory", 0)
     running.check("maxmemory reached, noeviction", time.monotonic())
-    assert running.job.exceptions() == []
+    running.check_no_failure()
 
 
 def test_a_hot_key(running: Running) -> None:
@@ -169,6 +173,7 @@ def kill_taskmanager(running: Running) -> None:
     taskmanager.restart()
     running.log.send(running.log.random(5000))
     running.check("kill -9 TaskManager", ended)
+    running.failures = running.job.exceptions()
 
 
 def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
@@ -180,7 +185,7 @@ def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
         (state,) = store.read([(running.layout, ("hot",))])
     assert not state.exists
     running.caught_up()
-    assert running.job.exceptions() == []
+    running.check_no_failure()
     running.job.cancel()
     ended = time.monotonic()
     running.restart(from_zero=True)
@@ -188,12 +193,43 @@ def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
     running.check_counts()
 
 
-def test_the_topic_is_read_again(running: Running) -> None:
+def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     before = running.caught_up()
-    running.job.cancel()
-    running.restart(from_zero=True)
-    assert running.caught_up() == before
-    running.check("the whole topic read again")
+    limits = Objective({**SLACK_US, "realtime": 1_000_000}, fire_after=2, clear_after=1)
+    watcher = Watcher(running.settings, limits)
+    with OnlineStore(running.server.url, namespace=running.settings.prefix) as store:
+
+        def look() -> str:
+            watcher.look(store, time.time_ns() // 1000)
+            return "stale" if stale_line(watcher.text) else "ok"
+
+        assert look() == "ok"
+        assert "featuredsl_stream_job_up{" in watcher.text
+        accepted = f'outcome="accepted"}} {len(running.log.good)}\n'
+        assert accepted in watcher.text
+        running.job.cancel()
+        running.log.send([running.log.event(u="later")])
+        until(lambda: look() == "stale", 20, "the alert fires while the job is away")
+        running.restart(from_zero=True)
+        running.check("the whole topic read again")
+        until(lambda: look() == "ok", 20, "the alert resolves")
+    after = running.server.stored(running.layout.key_prefix)
+    assert {key: value for key, value in after.items() if b"later" not in key} == before
+    events = [
+        json.loads(r.value or b"") for r in read_all(running.settings.kafka, f"{running.settings.prefix}drift_events")
+    ]
+    assert [event["type"] for event in events] == ["featuredsl.drift.firing", "featuredsl.drift.resolved"]
+    assert events[0]["subject"] == f"faulty/{running.layout.version}/$freshness"
+    assert "CANCELED" in events[0]["data"]["threshold_reason"]
+    status = stream_status(running.settings).as_data()
+    assert status["jobs"][0]["accepted"] == len(running.log.good)
+    assert status["groups"][0]["waiting_records"] == 0
+
+
+def stale_line(text: str) -> bool:
+    """Whether the exposition says that the group is stale."""
+    (found,) = [line for line in text.splitlines() if line.startswith("featuredsl_group_stale{")]
+    return found.endswith(" 1")
 
 
 @pytest.mark.slow

@@ -46,15 +46,10 @@ final class ScriptClient implements AutoCloseable {
         }
         byte[][] parameters = parameters(batch);
         try {
-            return evaluate(batch.size(), parameters);
-        } catch (JedisNoScriptException flushed) {
-            sha = connection.scriptLoad(script);
-            return evaluate(batch.size(), parameters);
+            return new Outcome((List<?>) connection.evalsha(sha, batch.size(), parameters));
+        } catch (JedisNoScriptException flushed) { // loading it first would lose the race against the next flush
+            return new Outcome((List<?>) connection.eval(script, batch.size(), parameters));
         }
-    }
-
-    private Outcome evaluate(int keys, byte[][] parameters) {
-        return new Outcome((List<?>) connection.evalsha(sha, keys, parameters));
     }
 
     private byte[][] parameters(List<Write> batch) {
