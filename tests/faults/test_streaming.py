@@ -9,11 +9,15 @@ import json
 import signal
 import threading
 import time
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from featuredsl.cli.history import history
 from featuredsl.errors import DependencyError
 from featuredsl.online.store import OnlineStore
+from featuredsl.reader import FeatureReader, Registry
 from jobs.flink.metrics_cli import Watcher
 from jobs.flink.stream_cli import RESUME
 from jobs.flink.stream_status import stream_status
@@ -21,7 +25,7 @@ from jobs.kafka import read_all
 from localstack.flink import probe_flink
 from monitors.freshness import SLACK_US, Objective
 from tests.faults.conftest import WAIT_S, Running
-from tests.support.faulty import USERS, StackProcess
+from tests.support.faulty import DEFINITIONS, USERS, StackProcess
 from tests.support.wait import until
 
 DAY_MS = 86_400_000
@@ -83,6 +87,8 @@ def test_records_that_are_no_events(running: Running) -> None:
     without_x = {key: value for key, value in log.event(x=None).items() if key != "x"}
     log.send_bytes([json.dumps(without_x).encode()])
     log.good.append({**without_x, "x": None})
+    log.send_bytes([json.dumps(with_header := log.event()).encode()], key=b"", headers=[("", b""), ("h", None)])
+    log.good.append(with_header)
     log.heartbeats += 2
     log.send_bytes([json.dumps({"heartbeat": True, "ts": now}).encode()] * 2)
     running.check("20 kinds of bad records between good ones")
@@ -276,3 +282,22 @@ def test_rescaled_by_savepoint(running: Running) -> None:
         running.restart(restore=savepoint, parallelism=parallelism)
         running.check(f"stopped with a savepoint, restored with parallelism {parallelism}", begun)
         running.check_counts()
+
+
+def test_reads_equal_history(running: Running, tmp_path: Path) -> None:
+    """What a reader gets after all of that is what DuckDB computes from the log."""
+    asked = running.log.start_ms + 1_000
+    events, labels, out = (tmp_path / f"{name}.jsonl" for name in ("events", "labels", "out"))
+    events.write_text("".join(f"{json.dumps(event)}\n" for event in running.log.good))
+    users = [*USERS, "hot", "nobody"]
+    labels.write_text("".join(f"{json.dumps({'u': user, 'ts': asked})}\n" for user in users))
+    arguments = [str(DEFINITIONS), "--events", f"taps={events}", "--labels", str(labels), "--out", str(out)]
+    CliRunner().invoke(history, arguments, catch_exceptions=False)
+    running.caught_up()
+    with OnlineStore(running.server.url, namespace=running.settings.prefix) as store:
+        reader = FeatureReader(store, Registry.load(running.settings.registry))
+        read = reader.get([("faulty", (user,)) for user in users], asked * 1000)
+    rows = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(rows) == len(users)
+    for row, values in zip(rows, read, strict=True):
+        assert {name: row[f"faulty__{name}"] for name in values} == {name: v.value for name, v in values.items()}, row

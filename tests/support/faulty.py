@@ -68,11 +68,11 @@ class EventLog:
         self.bad.update(reason for _, reason in records)
         self.send_bytes([payload for payload, _ in records])
 
-    def send_bytes(self, payloads: list[bytes | None], partition: int | None = None) -> None:
-        """Send records as they are."""
+    def send_bytes(self, payloads: list[bytes | None], partition: int | None = None, **given: Any) -> None:
+        """Send records as they are; `given` are key and headers."""
         out = producer(self.settings.kafka)
         for number, payload in enumerate(payloads):
-            out.produce(self.topic, payload, partition=number % 2 if partition is None else partition)
+            out.produce(self.topic, payload, partition=number % 2 if partition is None else partition, **given)
             out.poll(0)
         assert out.flush(60) == 0
 
