@@ -20,6 +20,7 @@ from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.tiles import BATCH_TIERS, batch_features, stream_lookups, stream_windows
+from featuredsl.times import SECOND
 from jobs.flink.handle import find_jobs
 from jobs.flink.lag import read_up_to, summed
 from jobs.flink.rest import call
@@ -29,6 +30,8 @@ from monitors.freshness import Measured
 RUNNING = "RUNNING"
 GONE = "GONE"
 UNKNOWN = "UNKNOWN"
+STUCK_US = 30 * SECOND
+"""Three times the interval of checkpoints."""
 SINK_COUNTERS = ("rowsRefusedAsOlder", "rowsForForeignKeys", "batchRetries")
 """Rows, not events, and of the job's current attempt only: see docs/reliability.md."""
 
@@ -47,13 +50,22 @@ class JobLook:
     """Topic to records after the offsets that the consumer group committed, at the last checkpoint."""
     sink: Mapping[str, int] = field(default_factory=dict)
 
-    def newest_us(self, sources: Iterable[str]) -> int | None:
-        """The newest event or heartbeat of the sources; of those with unread records, where there are any, the oldest:
+    def newest_us(self, sources: Iterable[str], now_us: int) -> int | None:
+        """The newest event or heartbeat of the sources; of those with waiting records, where there are any, the oldest:
         a quiet source must not make a busy one look old, nor a busy one hide a source that stands."""
         times = {name: self._time(name) for name in sources}
-        waiting = [us for name, us in times.items() if self.unread.get(self.note.topics.get(name, ""), 0)]
+        waiting = [us for name, us in times.items() if self.waiting([self.note.topics.get(name, "")], now_us)]
         known = [us for us in times.values() if us]
         return (min(waiting) or None) if waiting else max(known, default=None)
+
+    def waiting(self, topics: Iterable[str], now_us: int) -> int:
+        """Records of the topics that are not in the values yet.
+
+        Those that the sources have not handed on; where no checkpoint has completed for long, all after the last one:
+        operators and sinks write before a checkpoint completes, so a sink that is stuck shows in nothing else.
+        """
+        stuck = now_us - (self.checkpoint_us or self.note.started_us) > STUCK_US
+        return sum(max(self.unread.get(name, 0), self.uncommitted.get(name, 0) if stuck else 0) for name in topics)
 
     def _time(self, source: str) -> int:
         progress = self.progress.get(source)
@@ -77,7 +89,7 @@ def look(settings: Settings, registry: Registry, store: OnlineStore, now_us: int
     notes = current_notes(StreamNote.from_json(text) for text in stored)
     problems: dict[str, str] = {}
     jobs = tuple(_job(settings, store, note, problems) for note in notes)
-    tiers = (one for plan in registry.groups.values() for one in _tiers(plan, registry, jobs, meta))
+    tiers = (one for plan in registry.groups.values() for one in _tiers(plan, registry, jobs, meta, now_us))
     return Look(now_us, jobs, tuple(tiers), problems)
 
 
@@ -120,16 +132,17 @@ def _behind(ends: Offsets, reached: Offsets) -> dict[str, int]:
     return total
 
 
-def _tiers(plan: GroupPlan, registry: Registry, jobs: tuple[JobLook, ...], meta: StoreMeta) -> Iterator[Measured]:
+def _tiers(
+    plan: GroupPlan, registry: Registry, jobs: tuple[JobLook, ...], meta: StoreMeta, now_us: int
+) -> Iterator[Measured]:
     version = meta.versions.get(plan.name, registry.store_versions[plan.name])
     job = next((job for job in jobs if plan.name in job.note.groups), None)
     if job is not None and (any(stream_windows(plan)) or any(stream_lookups(plan))):
         topics = {job.note.topics[source.name] for source in plan.streams if source.name in job.note.topics}
         if topics <= set(job.unread):
-            waiting = sum(job.unread[topic] for topic in topics)
-            newest = job.newest_us(source.name for source in plan.streams)
+            newest = job.newest_us([source.name for source in plan.streams], now_us)
             detail = "" if job.state == RUNNING else f"the job {job.note.name} is {job.state}"
-            yield Measured(plan.name, version, "realtime", newest, waiting, detail)
+            yield Measured(plan.name, version, "realtime", newest, job.waiting(topics, now_us), detail)
     marks = meta.batch_marks(plan.name, version)
     for tier in BATCH_TIERS:
         if batch_features(plan, tier):

@@ -58,10 +58,25 @@ def test_a_quiet_source_does_not_make_a_busy_group_old() -> None:
         "quiet": SourceProgress({"accepted": 1}, NOW - 9_000_000, NOW - 8_000_000),
     }
     both = ("busy", "quiet")
-    assert JobLook(NOTE, progress=progress, unread={"t1": 3, "t2": 0}).newest_us(both) == NOW - 10
-    assert JobLook(NOTE, progress=progress, unread={"t1": 3, "t2": 1}).newest_us(both) == NOW - 8_000_000
-    assert JobLook(NOTE, progress=progress, unread={"t1": 0, "t2": 0}).newest_us(both) == NOW - 10
-    assert JobLook(NOTE, progress={}, unread={"t1": 1}).newest_us(both) is None
+
+    def newest(unread: dict[str, int]) -> int | None:
+        return JobLook(NOTE, progress=progress, unread=unread).newest_us(both, NOW)
+
+    assert newest({"t1": 3, "t2": 0}) == NOW - 10
+    assert newest({"t1": 3, "t2": 1}) == NOW - 8_000_000
+    assert newest({"t1": 0, "t2": 0}) == NOW - 10
+    assert JobLook(NOTE, progress={}, unread={"t1": 1}).newest_us(both, NOW) is None
+
+
+def test_a_sink_that_is_stuck_shows_in_the_checkpoints() -> None:
+    """The source has handed on everything, but nothing after the last checkpoint is known to be written."""
+    look = JobLook(NOTE, RUNNING, NOW, {}, {"t1": 0, "t2": 0}, {"t1": 7, "t2": 0})
+    assert look.waiting(["t1", "t2"], NOW + 30_000_000) == 0
+    assert look.waiting(["t1", "t2"], NOW + 30_000_001) == 7
+    assert look.waiting(["t2"], NOW + 99_000_000) == 0
+    young = JobLook(NOTE, RUNNING, None, {}, {"t1": 2}, {"t1": 7})
+    assert young.waiting(["t1"], NOW + 10_000_000) == 2
+    assert young.waiting(["t1"], NOW + 31_000_000) == 7
 
 
 def test_the_endpoint() -> None:
