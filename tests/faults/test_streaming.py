@@ -213,6 +213,11 @@ def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
         assert "featuredsl_stream_job_up{" in watcher.text
         accepted = f'outcome="accepted"}} {len(running.log.good)}\n'
         assert accepted in watcher.text
+        samples = {line.partition("{")[0]: line.rpartition(" ")[2] for line in watcher.text.splitlines()}
+        assert 0 <= float(samples["featuredsl_stream_checkpoint_age_seconds"]) < 60
+        assert samples["featuredsl_stream_unread_records"] == samples["featuredsl_stream_uncommitted_records"] == "0"
+        refused = 'counter="rowsRefusedAsOlder"} '
+        assert int(watcher.text.partition(refused)[2].partition("\n")[0]) > 0, "rows later than every window"
         running.job.cancel()
         running.log.send([running.log.event(u="later")])
         until(lambda: look() == "stale", 20, "the alert fires while the job is away")

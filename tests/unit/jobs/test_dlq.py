@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from featuredsl.errors import InputError
+from featuredsl.errors import DependencyError, InputError
 from jobs.dead_letters import plan_replay, selected
-from jobs.dlq_cli import _check_confirmed, _place, list_letters
+from jobs.dlq_cli import _check_confirmed, _place, list_letters, replay
 from schemas.dead_letters import read_letter
 from tests.unit.schemas.test_dead_letters import letter
 
@@ -71,3 +71,18 @@ def test_places() -> None:
     assert _place("0:17") == (0, 17)
     with pytest.raises(InputError, match="PARTITION:OFFSET"):
         _place("17")
+
+
+def test_without_kafka(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path))
+    monkeypatch.delenv("FEATUREDSL_KAFKA", raising=False)
+    for command in (list_letters, replay):
+        reply = CliRunner().invoke(command, [])
+        assert isinstance(reply.exception, DependencyError)
+        assert reply.exception.exit_code == 4
+
+
+def test_a_file_is_not_mixed_with_topics(tmp_path: Path) -> None:
+    reply = CliRunner().invoke(list_letters, [str(write(tmp_path / "a.jsonl")), "clicks"])
+    assert isinstance(reply.exception, InputError)
+    assert "give one file, or topics" in str(reply.exception)

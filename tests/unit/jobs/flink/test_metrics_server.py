@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from prometheus_client.parser import text_string_to_metric_families
 
-from featuredsl.errors import InputError
+from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.progress import SourceProgress, StreamNote
+from featuredsl.settings import Settings
 from jobs.flink.freshness import RUNNING, JobLook, Look
 from jobs.flink.freshness_metrics import families
-from jobs.flink.metrics_cli import serve
+from jobs.flink.metrics_cli import metrics, serve
+from jobs.flink.stream_status import stream_status
 from monitors.exposition import render
 from monitors.freshness import Measured, Objective, Watch
 
@@ -77,6 +81,14 @@ def test_a_sink_that_is_stuck_shows_in_the_checkpoints() -> None:
     young = JobLook(NOTE, RUNNING, None, {}, {"t1": 2}, {"t1": 7})
     assert young.waiting(["t1"], NOW + 10_000_000) == 2
     assert young.waiting(["t1"], NOW + 31_000_000) == 7
+
+
+def test_without_redis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path))
+    monkeypatch.delenv("FEATUREDSL_REDIS", raising=False)
+    reply = CliRunner().invoke(metrics, ["--once"])
+    assert isinstance(reply.exception, DependencyError)
+    assert stream_status(Settings.load()).as_data() == {"jobs": [], "groups": []}
 
 
 def test_the_endpoint() -> None:
