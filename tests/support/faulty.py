@@ -52,7 +52,7 @@ class EventLog:
         made = {
             "ts": self.start_ms - self.rng.randrange(18 * HOP_MS),
             "u": self.rng.choice(USERS),
-            "q": self.rng.choice([None, self.rng.randrange(-9, 9), 2**53 + 1]),
+            "q": self.rng.choice([None, self.rng.randrange(-9, 9), self.rng.randrange(99), 2**53 + 1]),
             "x": self.rng.choice([None, self.rng.random(), -1e300]),
             "s": self.rng.choice([None, "a", "é", "a\0"]),
         }
