@@ -159,6 +159,7 @@ def test_a_hot_key(running: Running) -> None:
     log.rng.shuffle(burst)
     log.send(burst)
     running.check("burst of 20,000 events, 80 % on one key", time.monotonic())
+    running.check_no_failure()
 
 
 def test_taskmanager_is_killed(running: Running) -> None:
