@@ -69,11 +69,11 @@ class LookupUnit:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of a query, in order of first use."""
+    """The units of a query, in order of first use; of a lookup, the positions in its row that features read."""
 
     windows: dict[WindowUnit, tuple[Partial, ...]]
     sessions: dict[SessionUnit, tuple[Partial, ...]]
-    lookups: tuple[LookupUnit, ...]
+    lookups: dict[LookupUnit, tuple[int, ...]]
 
     @property
     def sources(self) -> set[str]:
@@ -92,10 +92,10 @@ def units_of(plan: GroupPlan, features: Sequence[StoredFeature]) -> Units:
     """The units that the features need."""
     windows: dict[WindowUnit, dict[Partial, None]] = {}
     sessions: dict[SessionUnit, dict[Partial, None]] = {}
-    lookups: dict[LookupUnit, None] = {}
+    lookups: dict[LookupUnit, dict[int, None]] = {}
     for feature in features:
         if isinstance(feature, LookupFeature):
-            lookups[_lookup_unit(plan, feature)] = None
+            lookups.setdefault(_lookup_unit(plan, feature), {})[_position(plan, feature)] = None
             continue
         for partial in feature.aggregate.partials:
             unit = _window_unit(feature, partial)
@@ -106,7 +106,7 @@ def units_of(plan: GroupPlan, features: Sequence[StoredFeature]) -> Units:
     return Units(
         {unit: tuple(partials) for unit, partials in windows.items()},
         {unit: tuple(partials) for unit, partials in sessions.items()},
-        tuple(lookups),
+        {unit: tuple(sorted(positions)) for unit, positions in lookups.items()},
     )
 
 
@@ -150,14 +150,19 @@ def _value(plan: GroupPlan, feature: StoredFeature, units: Units, dialect: Diale
 
 
 def _lookup_value(plan: GroupPlan, feature: LookupFeature, units: Units, dialect: Dialect) -> str:
-    rank = f"l{units.lookups.index(_lookup_unit(plan, feature))}"
-    order = [column.name for column in rank_columns(plan, feature)]
-    value = f"{rank}.v{len(order) - 1 - order[::-1].index(feature.column)}"
+    rank = f"l{list(units.lookups).index(_lookup_unit(plan, feature))}"
+    value = f"{rank}.v{_position(plan, feature)}"
     if feature.ttl_us is not None:
         value = f"CASE WHEN {rank}.t >= {rank}_q - {feature.ttl_us} THEN {value} END"
     if feature.default is None:
         return value
     return f"COALESCE({value}, {render(Literal(feature.default, feature.dtype), dialect)})"
+
+
+def _position(plan: GroupPlan, feature: LookupFeature) -> int:
+    """Where a feature's column stands in its row: behind the sequence, which may be a column too."""
+    order = [column.name for column in rank_columns(plan, feature)]
+    return len(order) - 1 - order[::-1].index(feature.column)
 
 
 def _window_unit(feature: WindowFeature, partial: Partial) -> WindowUnit | SessionUnit:
