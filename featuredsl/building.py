@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, built, check_name
 from featuredsl.derived import derived_features
@@ -14,6 +13,7 @@ from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fingerprint import fingerprint
 from featuredsl.lineage import with_tags
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature, inputs_of
+from featuredsl.records import replace
 from featuredsl.sources import EventSource
 from featuredsl.times import parse_duration
 from featuredsl.trace import Expr, LatestRow, Stream, TracedLookup

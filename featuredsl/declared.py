@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TypeVar
 
 from featuredsl.errors import DefinitionError
 from featuredsl.plan import OnDemandFeature, StoredFeature
+from featuredsl.records import dataclass, field, replace
 from featuredsl.sources import EventSource
 from featuredsl.where import Location, together
 from featuredsl.windows import Window

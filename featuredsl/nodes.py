@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
 from featuredsl.dtypes import ELEMENTS, DType, fits, of_value
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.operations import INT64_MAX, INT64_MIN, ON_ARRAYS, OPERATIONS
+from featuredsl.records import dataclass, field
 from featuredsl.values import Constant, frozen
 from featuredsl.values import Value as Value
 
@@ -48,6 +48,14 @@ class Call:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash((self.op, self.args, self.dtype)))
+
+    def __eq__(self, other: object) -> bool:
+        """Most nodes that are compared are the same object, or differ in their hash."""
+        if self is other:
+            return True
+        if not isinstance(other, Call):
+            return NotImplemented
+        return self._hash == other._hash and (self.op, self.args, self.dtype) == (other.op, other.args, other.dtype)
 
     def __hash__(self) -> int:
         """Kept: trees are keys of caches, and hashing one anew visits every node."""

@@ -7,11 +7,11 @@ is an error at definition time.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.dtypes import ELEMENTS, NUMERIC, DType
 from featuredsl.errors import DefinitionError
+from featuredsl.records import dataclass
 
 TypeRule = Callable[[str, tuple[DType, ...]], DType]
 

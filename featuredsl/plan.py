@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
 
 from featuredsl.aggregators import Aggregate
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Node
+from featuredsl.records import dataclass, field
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.tables import as_html, as_text
 from featuredsl.times import format_duration

@@ -7,10 +7,10 @@ of source; `origin` says what it is made of.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
+from featuredsl.records import dataclass, field
 from featuredsl.source_checks import (
     ARRIVAL_US,
     EVENT_US,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import dis
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import CodeType
+
+from featuredsl.records import dataclass
 
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

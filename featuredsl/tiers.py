@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from featuredsl.records import dataclass
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND, floor
 
 

@@ -6,7 +6,6 @@ Nothing is computed: methods build nodes. The operations on columns are those of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from featuredsl.aggregators import AGGREGATORS, Aggregator
@@ -15,6 +14,7 @@ from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
+from featuredsl.records import dataclass, field
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.summaries import Summaries
 from featuredsl.times import parse_duration

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from featuredsl.aggregators import Aggregate, ratio_of
 from featuredsl.dtypes import NUMERIC
 from featuredsl.errors import DefinitionError
+from featuredsl.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

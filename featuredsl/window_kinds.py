@@ -14,11 +14,11 @@ A session has no edges of its own: it ends when no event came for `gap`, so the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
 from typing import Final
 
 from featuredsl.errors import DefinitionError
 from featuredsl.operations import INT64_MIN
+from featuredsl.records import dataclass, field
 from featuredsl.tiers import Edge, Tier
 from featuredsl.times import format_duration, format_time
 

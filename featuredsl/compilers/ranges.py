@@ -115,11 +115,12 @@ class Ranges:
         where = "" if unit.where is None else f" AND ({render(unit.where, self.dialect)})"
         events = f"FROM {self.relation(unit.source)} WHERE {has_key(self.plan, self.dialect)}{where}"
         values = "".join(f", {self.dialect.ident(unit.columns[i][0])} AS v{i}" for i in read)
+        kept = ", ".join(["label_id", *(f"l.{key}" for key in self.keys), "o", "t", *(f"v{i}" for i in read)])
         hits, tied, best = (f"{name}{number}" for name in ("hits", "tied", "best"))
         found = [(f"v{i}", f"CASE WHEN b.t IS NULL THEN h.v{i} ELSE b.r.v{i} END") for i in read]
         return (
             f"{hits} AS MATERIALIZED (\n"
-            f"  SELECT label_id, {', '.join(f'l.{key}' for key in self.keys)}, o, t{''.join(f', v{i}' for i in read)} FROM\n"
+            f"  SELECT {kept} FROM\n"
             f"    (SELECT label_id, {named}, {query_time(unit.tier)} AS o FROM {labels}) l ASOF LEFT JOIN\n"
             f"    (SELECT {named}, ts_us AS t{values} {events}) e\n    ON {self.same('l', 'e')} AND l.o > e.t),\n"
             f"{tied} AS MATERIALIZED (\n  SELECT {keys}, t FROM (SELECT {named}, ts_us AS t {events}) e\n"

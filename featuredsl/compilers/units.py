@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 
 from featuredsl.aggregators import Aggregate, Partial
 from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
-from featuredsl.nodes import Column, Literal, Node, call
+from featuredsl.nodes import Call, Column, Literal, Node, call
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.tiers import TIERS, Tier
 from featuredsl.tiles import rank_columns
@@ -145,7 +145,7 @@ def value_columns(plan: GroupPlan, features: Sequence[StoredFeature], units: Uni
 def _value(plan: GroupPlan, feature: StoredFeature, units: Units, dialect: Dialect) -> str:
     if isinstance(feature, LookupFeature):
         return _lookup_value(plan, feature, units, dialect)
-    places = [units.column(feature, partial) for partial in feature.aggregate.partials]
+    places = tuple(units.column(feature, partial) for partial in feature.aggregate.partials)
     return render(_placed(_with_default(feature.aggregate.finalize, feature), places), dialect)
 
 
@@ -185,13 +185,14 @@ def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> LookupUnit:
     return LookupUnit(feature.source, feature.freshness, columns, feature.where)
 
 
-def _placed(node: Node, places: Sequence[str]) -> Node:
+@lru_cache(maxsize=4096)
+def _placed(node: Node, places: tuple[str, ...]) -> Node:
     """The node with its columns `p0`, `p1`, … bound to the columns of the window units."""
     if isinstance(node, Column):
         return Column(places[int(node.name[1:])], node.dtype)
     if isinstance(node, Literal):
         return node
-    return call(node.op, *(_placed(arg, places) for arg in node.args))
+    return Call(node.op, tuple(_placed(arg, places) for arg in node.args), node.dtype)
 
 
 def _with_default(node: Node, feature: WindowFeature) -> Node:

@@ -6,7 +6,6 @@ A monoid is named, and imported when a definition first uses it: `import feature
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from featuredsl.aggregators import Aggregate, WidePartial
 from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, approximate_of, call
+from featuredsl.records import dataclass, field
 from featuredsl.sources import EventSource
 
 if TYPE_CHECKING:
