@@ -70,7 +70,7 @@ def compare(old: GroupPlan | None, new: GroupPlan, *, used: bool = True) -> Grou
 def removed(group: str, version: str, features: Iterable[str], *, used: bool) -> GroupChange:
     """The change of a group that is gone from the file that it was applied from: it breaks the models that use it."""
     kind: Kind = "breaking" if used else "removed"
-    gone = tuple(FeatureChange(name, kind, "removed") for name in features)
+    gone = tuple(FeatureChange(name, kind, "removed" if used else "") for name in features)
     return GroupChange(group, kind, version, None, gone, ("removed from the file",), backfill=False, retrain=used)
 
 

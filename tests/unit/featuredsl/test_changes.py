@@ -189,7 +189,7 @@ def test_a_group_that_is_gone_from_the_file_is_removed_on_request_only(home: Pat
     version = Registry.load(home / "registry").group("h").version
     file = definitions(tmp_path)
     lines = call(planning.plan, file).splitlines()
-    assert lines[1:] == [f"h: removed ({version} -> removed)", "  removed from the file", "  m: removed removed"]
+    assert lines[1:] == [f"h: removed ({version} -> removed)", "  removed from the file", "  m: removed"]
     with pytest.raises(CheckFailed, match="h: at least one change is rebuild or worse"):
         call(planning.plan, file, "--fail-on", "rebuild")
     call(planning.plan, file, "--fail-on", "breaking")
