@@ -63,7 +63,8 @@ def _made(cls: type[Any], frozen: bool, eq: bool, repr: bool) -> type[Any]:
     inherited = [base for base in cls.__mro__[1:] if _FIELDS in vars(base)]
     fields: dict[str, _Field] = {name: one for base in reversed(inherited) for name, one in vars(base)[_FIELDS].items()}
     body = {name: value for name, value in vars(cls).items() if name not in ("__dict__", "__weakref__")}
-    own = [name for name in body.get("__annotations__", ())]
+    annotations = body.get("__annotations__", {})
+    own = [name for name, kind in annotations.items() if not str(kind).startswith("ClassVar")]
     for name in own:
         given = body.pop(name, _NOTHING)
         fields[name] = given if isinstance(given, _Field) else _Field(given, _NOTHING, True, True, True)
