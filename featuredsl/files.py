@@ -113,6 +113,8 @@ def _locked(descriptor: int) -> bool:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
+    except OSError as error:
+        raise DependencyError(f"the registry is on a file system without locks ({error}); use another") from error
     return True
 
 
