@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Any
 from typing import Literal as Choice
 
@@ -129,7 +129,7 @@ class Aggregator:
             raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{_HINTS.get(arg.dtype, '')}")
         partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
-        return Aggregate(partials, self.finalize(columns))
+        return Aggregate(partials, _finalized(self.finalize, columns))
 
 
 _HINTS: dict[DType, str] = {
@@ -137,6 +137,12 @@ _HINTS: dict[DType, str] = {
     "bool": "; use if_else(column, 1, 0)",
     **dict.fromkeys(ELEMENTS, "; take at(i), length(), min_element() or max_element() of it"),
 }
+
+
+@lru_cache(maxsize=1024)
+def _finalized(finalize: Callable[[tuple[Column, ...]], Node], columns: tuple[Column, ...]) -> Node:
+    """One node for all aggregates of a kind: what is made of it is found again by identity."""
+    return finalize(columns)
 
 
 def _guard(where: Node | None, lift: Node) -> Node:
@@ -154,6 +160,7 @@ def _or_zero(column: Node) -> Node:
     return call("coalesce", column, Literal(0, "int"))
 
 
+@lru_cache(maxsize=1024)
 def _variance_lifts(arg: Node) -> tuple[tuple[Node, Merge], ...]:
     return tuple((lift, "sum") for lift in variance_lifts(arg, _present(arg)))
 

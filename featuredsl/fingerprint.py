@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any
 
 from featuredsl.aggregators import WidePartial
@@ -110,8 +111,9 @@ def _on_demand(feature: OnDemandFeature) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4096)
 def node_data(node: Node) -> list[Any]:
-    """A node as nested lists."""
+    """A node as nested lists, which equal nodes share: they are to be read only."""
     if isinstance(node, Column):
         return ["column", node.name, node.dtype]
     if isinstance(node, Call):
