@@ -84,7 +84,7 @@ def of_column(kind: str, column: str, **params: Any) -> Call:
 
 CALLS = (
     Call("first", {}, "s, i, f, s", "TRUE", lambda row: True, lambda row: (row["s"], row["i"], row["f"], row["s"])),
-    Call("last_k", {"k": 7}, "f, s, b", "b", lambda row: row["b"], lambda row: (row["f"], row["s"], row["b"])),
+    Call("last_k", {"k": 7}, "s, b, f, s", "b", lambda row: row["b"], lambda row: (row["s"], True, row["f"], row["s"])),
     of_column("last_k", "i", k=300),
     of_column("top_k", "i", k=3),
     of_column("top_k_counts", "s", k=3),
