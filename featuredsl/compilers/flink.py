@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from featuredsl.compilers.flink_progress import AHEAD, MAX_AHEAD_S, RECORD_TIME, progress_insert, progress_sink, reason
 from featuredsl.compilers.flink_sources import arrival_options, refuse_sources, sequence_of, streamed, union_view
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, tile_of, usable
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
@@ -48,15 +49,18 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     ddl += [union_view(source) for source in unions.values()]
     inserts: list[str] = []
     for source in sources.values():
-        keyed = [t.plan for t in targets if source in t.plan.streams]
-        ddl.append(_dead_letter_table(source, config))
-        inserts.append(_dead_letters(source, keyed, config))
+        no_key = _no_key([t.plan for t in targets if source in t.plan.streams])
+        ddl += [_dead_letter_table(source, config), progress_sink(source, config.redis, config.group_id)]
+        inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
     for target in targets:
         made = _group(target, config)
         ddl += [table for table, _ in made]
         inserts += [insert for _, insert in made]
     return ddl + inserts
 
+
+PAYLOAD_CHARS = 955_732
+"""Base64 of 700 KiB, as the format caps what it rejects: a dead letter fits a Kafka record of 1 MiB."""
 
 FUNCTIONS = (
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
@@ -91,6 +95,8 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
         "`_sha256` STRING",
         "`_partition` INT METADATA FROM 'partition' VIRTUAL",
         "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
+        RECORD_TIME,
+        AHEAD,
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
@@ -137,16 +143,21 @@ def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
     return _kafka_sink(f"{source.name}__dlq", f"{source.topic}.dlq", columns, config)
 
 
-def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
-    """Rejected rows, and rows that lack the entity of a group (a null never matches a key)."""
+def _no_key(plans: Sequence[GroupPlan]) -> str:
+    return " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+
+
+def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str:
+    """Rejected rows, events that lack the entity of a group (a null never matches a key), events from the future."""
     topic = FLINK.text(config.prefix + source.topic)
-    no_key = " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+    ahead = f"CASE WHEN `_ahead` IS TRUE THEN 'event time is over {MAX_AHEAD_S} s ahead of the record''s time' END"
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__dlq')}\n"
-        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,\n"
-        "  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))\n"
-        f"FROM {FLINK.ident(source.name)}\n"
-        f"WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ({no_key}))"
+        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, {ahead}),\n"
+        f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
+        "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
+        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {FLINK.ident(source.name)})\n"
+        "WHERE `_why` IS NOT NULL"
     )
 
 

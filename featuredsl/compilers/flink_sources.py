@@ -39,7 +39,7 @@ def union_view(source: EventSource) -> str:
     selects = []
     for part in parts:
         arrival = [f"{_arrival(part)} AS {FLINK.ident(ARRIVAL_US)}"] if source.arrival_time else []
-        listed = ", ".join([*columns, *arrival, "`_ts`", "`_reject`", "`_heartbeat`"])
+        listed = ", ".join([*columns, *arrival, "`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"])
         selects.append(f"SELECT {listed} FROM {FLINK.ident(part.name)}")
     return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(selects)
 

@@ -213,6 +213,13 @@ class OnlineStore:
         """The versions that readers follow and the completed batch times, in one round trip."""
         return self.run(self.operations.meta())
 
+    def round_trip(self, commands: Sequence[Command]) -> list[Any]:
+        """Replies to commands of the caller's own, sent together; an error of the server stands in its place.
+
+        Raises DependencyError when Redis does not answer.
+        """
+        return self.run(self.operations.request(commands)) if commands else []
+
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
         self.run(self.operations.command("PING"))

@@ -31,15 +31,19 @@ frames0 AS (
   WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v3 FROM
     (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "once__events" WHERE "u" IS NOT NULL) e
+    (SELECT "u" AS k0, ts_us AS t, "x" AS v3 FROM "once__events" WHERE "u" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "once__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} AS r FROM "once__events" WHERE "u" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} AS r FROM "once__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v3': CASE WHEN b.t IS NULL THEN h.v3 ELSE b.r.v3 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN latest0 USING (label_id))
 SELECT label_id,
@@ -137,26 +141,34 @@ frames2 AS (
   WINDOW f2 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v5 FROM
     (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+    (SELECT "u" AS k0, ts_us AS t, "kind" AS v5 FROM "buys+items__events" WHERE "u" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} AS r FROM "buys+items__events" WHERE "u" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} AS r FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v5': CASE WHEN b.t IS NULL THEN h.v5 ELSE b.r.v5 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 hits1 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v0 FROM
     (SELECT label_id, "u" AS k0, ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+    (SELECT "u" AS k0, ts_us AS t, "offered_n" AS v0 FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied1 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best1 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} AS r FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
-  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} AS r FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+  SEMI JOIN tied1 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest1 AS (
-  SELECT label_id, r AS l1, o AS l1_q
+  SELECT label_id, {'t': h.t, 'v0': CASE WHEN b.t IS NULL THEN h.v0 ELSE b.r.v0 END} AS l1, o AS l1_q
   FROM hits1 h LEFT JOIN best1 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN latest0 USING (label_id) JOIN latest1 USING (label_id))
 SELECT label_id,

@@ -38,11 +38,12 @@ final class ScriptClient implements AutoCloseable {
         }
     }
 
-    /** Writes for one slot; {@code asked} is the node to try after an ASK. */
+    /** Writes for one slot; {@code asked} is the node to try after an ASK, {@code whole} sends the script's text. */
     private static final class Call {
         final int slot;
         final List<Write> writes = new ArrayList<>();
         HostAndPort asked;
+        boolean whole;
 
         Call(int slot) {
             this.slot = slot;
@@ -50,12 +51,13 @@ final class ScriptClient implements AutoCloseable {
     }
 
     private final boolean cluster;
+    private final byte[] script;
     private final byte[] sha;
     private final byte[][] common;
     private final Nodes nodes;
 
     ScriptClient(SinkConfig config, RowEncoder encoder) {
-        byte[] script = load("/lua/" + encoder.script() + ".lua");
+        this.script = load("/lua/" + encoder.script() + ".lua");
         RedisAddress address = new RedisAddress(config.url);
         this.sha = sha1(script);
         this.common = encoder.commonArguments();
@@ -94,7 +96,9 @@ final class ScriptClient implements AutoCloseable {
             if (call.asked != null) {
                 node.sendCommand(Protocol.Command.ASKING);
             }
-            node.sendCommand(Protocol.Command.EVALSHA, parameters(call.writes));
+            node.sendCommand(
+                    call.whole ? Protocol.Command.EVAL : Protocol.Command.EVALSHA,
+                    parameters(call.whole ? script : sha, call.writes));
         }
         sent.keySet().forEach(Nodes.Node::push);
         List<Call> again = new ArrayList<>();
@@ -103,7 +107,6 @@ final class ScriptClient implements AutoCloseable {
     }
 
     private void receive(Nodes.Node node, List<Call> calls, long[] counts, List<Call> again) {
-        boolean forgot = false;
         for (Call call : calls) {
             if (call.asked != null) {
                 node.getOne();
@@ -120,20 +123,17 @@ final class ScriptClient implements AutoCloseable {
             } catch (JedisAskDataException moving) {
                 call.asked = moving.getTargetNode();
             } catch (JedisNoScriptException flushed) {
-                forgot = true;
+                call.whole = true; // loading it first would lose the race against the next flush
             }
             again.add(call);
         }
-        if (forgot) {
-            nodes.load(node);
-        }
     }
 
-    private byte[][] parameters(List<Write> batch) {
+    private byte[][] parameters(byte[] first, List<Write> batch) {
         int perRow = batch.get(0).arguments().length;
         int keys = batch.size();
         byte[][] out = new byte[2 + keys + common.length + keys * perRow][];
-        out[0] = sha;
+        out[0] = first;
         out[1] = Ascii.bytes(keys);
         System.arraycopy(common, 0, out, 2 + keys, common.length);
         for (int i = 0; i < keys; i++) {
