@@ -1,7 +1,8 @@
 """Online reads of 1, 10, 100 entities of five groups of ten windows, against a raw MGET of the same bytes and Feast.
 
-Sides take turns, read for read, on one Redis; the hot-key memory of the reader is off unless said. Feast has its own
-environment and process, and its own copies of as many values in the same Redis.
+Sides take turns, read for read, on one Redis; CPU is that of the client, which other work on the machine disturbs less.
+The reader's memory for hot keys is off unless said. Feast has its own environment and process, and its own copies of as
+many values in the same Redis.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,18 @@ READS = {"quick": {1: 1_000, 10: 300, 100: 60}, "full": {1: 10_000, 10: 3_000, 1
 EQUAL_READS = 10_000
 COLD = ReadOptions(cache_ttl_s=0.0)
 Times = list[float]
+
+
+@dataclass
+class Side:
+    """What the reads of one side took: seconds of each, CPU seconds of all."""
+
+    times: Times = field(default_factory=list)
+    cpu: float = 0.0
+
+    def cpu_ms(self) -> float:
+        """CPU milliseconds of a read."""
+        return self.cpu / len(self.times) * 1e3
 
 
 def run(mode: str) -> list[dict[str, Any]]:
@@ -63,22 +77,24 @@ def _keys(found: Registry, users: Sequence[int]) -> list[Key]:
     return [(group, (user,)) for user in users for group in found.groups]
 
 
-def _turns(sides: Sequence[Callable[[list[int]], object]], size: int, reads: int) -> list[Times]:
-    """Seconds of each read of each side; all sides read the same entities in turn."""
+def _turns(sides: Sequence[Callable[[list[int]], object]], size: int, reads: int) -> list[Side]:
+    """What the reads of each side took; all sides read the same entities in turn."""
     rng = random.Random(size)
-    times: list[Times] = [[] for _ in sides]
+    spent = [Side() for _ in sides]
     for number in range(reads + 20):
         users = rng.sample(range(ENTITIES), size)
         for i in range(len(sides)):
             at = (i + number) % len(sides)
-            begun = time.perf_counter()
+            begun, cpu = time.perf_counter(), time.process_time()
             sides[at](users)
             if number >= 20:
-                times[at].append(time.perf_counter() - begun)
-    return times
+                spent[at].cpu += time.process_time() - cpu
+                spent[at].times.append(time.perf_counter() - begun)
+    return spent
 
 
-def _p(times: Times, share: float) -> float:
+def _p(side: Side, share: float) -> float:
+    times = side.times
     return sorted(times)[min(int(len(times) * share), len(times) - 1)] * 1e3
 
 
@@ -105,6 +121,7 @@ def _sizes(
         }
         rows.append(row(f"{name}, p50", "ms", p50, ("raw MGET of the same bytes, redis-py", bare50), targets.get(size)))
         rows.append(row(f"{name}, p99", "ms", _p(mine, 0.99), ("raw MGET", _p(bare, 0.99))))
+        rows.append(row(f"{name}", "ms of CPU", mine.cpu_ms(), ("raw MGET", bare.cpu_ms())))
         if feast is not None:
             theirs = feast[str(size)]
             speed = theirs["p50"] / p50
@@ -112,6 +129,8 @@ def _sizes(
             rows.append(row(f"{name}, p50", "ms", p50, (f"Feast {PEERS['feast']}", theirs["p50"]), target, ratio=speed))
             speed = theirs["p99"] / _p(mine, 0.99)
             rows.append(row(f"{name}, p99", "ms", _p(mine, 0.99), ("Feast", theirs["p99"]), ratio=speed))
+            speed = theirs["cpu"] / mine.cpu_ms()
+            rows.append(row(f"{name}", "ms of CPU", mine.cpu_ms(), ("Feast", theirs["cpu"]), ratio=speed))
     return rows
 
 
@@ -132,7 +151,7 @@ def _registered(
     alone, among = _turns(sides, 1, READS[mode][1] * 2)
     for own in stores:
         own.close()
-    growth = statistics.median(among) / statistics.median(alone)
+    growth = _p(among, 0.5) / _p(alone, 0.5)
     return [
         row(
             "read of one group with 100 registered, p50", "ms", _p(among, 0.5), ("with 1 registered", _p(alone, 0.5)),

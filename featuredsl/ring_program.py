@@ -26,15 +26,13 @@ Finish = Callable[[Sequence[Value]], Value]
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """The slots of the tiles `[low, high)` by tile index, and how to take their numbers from a tier's."""
+    """The slots of some tiles, by tile index, and where their numbers stand: from `first` on, then up to `rest`."""
 
     tiles: tuple[int, ...]
     slots: tuple[int, ...]
-    index: Callable[[Any], tuple[Any, ...]]
-    rows: Callable[[Any], tuple[Any, ...]]
-    waters: Callable[[Any], tuple[Any, ...]]
-    nulls: Callable[[Any], tuple[Any, ...]]
-    columns: tuple[Callable[[Any], tuple[Any, ...]], ...]
+    first: int
+    last: int
+    rest: int
 
 
 class RingProgram:
@@ -45,7 +43,7 @@ class RingProgram:
         self._hop_us, self._slots, self._width = tier.hop_us, tier.slots, FIXED + len(tier.partials)
         used = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
         self._columns = [(tier.partials.index(partial), partial.merge) for partial in used]
-        self._merges = [_MERGES[merge] for _, merge in self._columns]
+        self._merges = [(_MERGES[merge], FIXED + i) for i, merge in self._columns]
         place = {partial: i for i, partial in enumerate(used)}
         self._finish = [_finish(f.aggregate, [place[p] for p in f.aggregate.partials]) for f in features]
         self._known: dict[tuple[int, int], _Slots] = {}
@@ -57,11 +55,14 @@ class RingProgram:
         if asked != at_us:
             slots = self._at(at_us)
             self._last = (at_us, slots)
-        numbers = tiles.numbers
-        if slots.index(numbers) != slots.tiles or 0 in slots.rows(numbers) or any(slots.nulls(numbers)):
+        numbers, width = tiles.numbers, self._width
+        inside = numbers[slots.first : slots.last]
+        if slots.rest:
+            inside += numbers[: slots.rest]
+        if inside[::width] != slots.tiles or 0 in inside[1::width] or any(inside[3::width]):
             return self._sparse(slots, numbers)
-        merged = [merge(take(numbers)) for merge, take in zip(self._merges, slots.columns, strict=True)]
-        return [finish(merged) for finish in self._finish], max(slots.waters(numbers))
+        merged = [merge(inside[at::width]) for merge, at in self._merges]
+        return [finish(merged) for finish in self._finish], int(max(inside[2::width]))
 
     def _sparse(self, slots: _Slots, numbers: Sequence[Any]) -> tuple[list[Value], int | None]:
         """The same where tiles are missing or hold nulls."""
@@ -86,14 +87,8 @@ class RingProgram:
     def _learn(self, at: tuple[int, int]) -> _Slots:
         tiles = tuple(range(*at))
         slots = tuple(tile % self._slots for tile in tiles)
-
-        def taking(offset: int) -> Callable[[Any], tuple[Any, ...]]:
-            places = [slot * self._width + offset for slot in slots]
-            return itemgetter(*places) if len(places) > 1 else lambda numbers: tuple(numbers[i] for i in places)
-
-        found = _Slots(
-            tiles, slots, taking(0), taking(1), taking(2), taking(3), tuple(taking(FIXED + i) for i, _ in self._columns)
-        )
+        first, rest = slots[0], max(slots[0] + len(slots) - self._slots, 0)
+        found = _Slots(tiles, slots, first * self._width, (first + len(slots) - rest) * self._width, rest * self._width)
         if len(self._known) >= _KEPT:
             self._known = {}
         self._known[at] = found

@@ -51,7 +51,7 @@ class RedisCluster:
 
     def dump(self) -> dict[bytes, object]:
         """Every key of all masters."""
-        return {key: value for node in self.masters for key, value in node.dump().items()}
+        return {key: _asked(node, key) for node in self.masters for key in node.client.scan_iter(count=10_000)}
 
     def start_moving(self, slot: int, source: int, target: int) -> None:
         """Declare a slot as moving from one master to another; its keys are still at the source."""
@@ -112,6 +112,15 @@ def redis_cluster(folder: Path) -> Iterator[RedisCluster]:
             until(lambda node=node: _info(node.client)["cluster_state"] == "ok", 30, "the cluster is ok")
         until(lambda: first_node.info("replication")["connected_slaves"] == 1, 30, "the replica follows")
         yield RedisCluster(tuple(node for node, _ in nodes))
+
+
+def _asked(node: RedisProcess, key: bytes) -> object:
+    """The value of a string or hash at a node, also of one whose slot is still on its way there."""
+    read = "GET" if key.endswith(b"R") else "HGETALL"
+    with node.client.pipeline(transaction=False) as pipeline:
+        pipeline.execute_command("ASKING")
+        pipeline.execute_command(read, key)
+        return pipeline.execute()[1]
 
 
 def _info(client: redis.Redis) -> dict[str, str]:
