@@ -24,6 +24,8 @@ MAX_AHEAD_S = 60
 RECORD_TIME = "`_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
 AHEAD = f"`_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {MAX_AHEAD_S}, `_ktime`)"
 """Against the time of the Kafka record, never a clock: a replay decides alike."""
+KEPT = "/*+ STATE_TTL('e' = '0 ms') */"
+"""The counts never expire, unlike the tiles of the job: a reason may be seldom."""
 
 
 def reason(no_key: str) -> str:
@@ -57,9 +59,9 @@ def progress_insert(source: EventSource, no_key: str) -> str:
     newest = "GREATEST(COALESCE(MAX(`_ts`), 0), 0)"
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__progress')}\n"
-        f"SELECT CONCAT({FLINK.text(source.name + '|')}, `outcome`), COALESCE(MAX(`_ts`), 0),\n"
+        f"SELECT {KEPT} CONCAT({FLINK.text(source.name + '|')}, `outcome`), COALESCE(MAX(`_ts`), 0),\n"
         f"  {_digits('COUNT(*)')}, {_digits(newest)}\n"
-        f"FROM (SELECT `_ts`, {outcome} AS `outcome` FROM {FLINK.ident(source.name)})\n"
+        f"FROM (SELECT `_ts`, {outcome} AS `outcome` FROM {FLINK.ident(source.name)}) AS `e`\n"
         "GROUP BY `outcome`"
     )
 

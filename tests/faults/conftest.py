@@ -115,9 +115,20 @@ def _rows(layout: StoreLayout, value: tuple[object, int] | None) -> dict[int, in
 
 
 @pytest.fixture(scope="module")
-def running(stack: TestStack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    server = RedisServer(tmp_path_factory.mktemp("redis"))
-    server.start()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """The Redis of the job, which the tests may kill."""
+    made = RedisServer(tmp_path_factory.mktemp("redis"))
+    made.start()
+    try:
+        yield made
+    finally:
+        if made.process is not None:
+            made.process.kill()
+            made.process.wait()
+
+
+@pytest.fixture(scope="module")
+def running(stack: TestStack, server: RedisServer) -> Iterator[Running]:
     settings = replace(stack.need("kafka", "flink"), redis=server.url)
     versions = apply(settings.registry, DEFINITIONS, store_suffix=settings.prefix.strip("_"))
     assert set(versions) == {"faulty"}
@@ -129,6 +140,3 @@ def running(stack: TestStack, tmp_path_factory: pytest.TempPathFactory) -> Itera
     finally:
         (ROOT / "build" / "faults.json").write_text(json.dumps(run.table, indent=2) + "\n")
         run.job.cancel()
-        if server.process is not None:
-            server.process.kill()
-            server.process.wait()

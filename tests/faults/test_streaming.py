@@ -9,22 +9,26 @@ import json
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from featuredsl.cli.history import history
+from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.errors import DependencyError
 from featuredsl.online.store import OnlineStore
 from featuredsl.reader import FeatureReader, Registry
+from featuredsl.tiles import store_layout
 from jobs.flink.metrics_cli import Watcher
 from jobs.flink.stream_status import stream_status
-from jobs.kafka import read_all
+from jobs.flink.submit import submit
+from jobs.kafka import ensure_topics, read_all
 from localstack.flink import probe_flink
 from monitors.freshness import SLACK_US, Objective
 from tests.faults.conftest import WAIT_S, Running
-from tests.support.faulty import DEFINITIONS, USERS, StackProcess
+from tests.support.faulty import DEFINITIONS, USERS, EventLog, StackProcess
 from tests.support.wait import until
 
 DAY_MS = 86_400_000
@@ -311,3 +315,29 @@ def test_reads_equal_history(running: Running, tmp_path: Path) -> None:
     assert len(rows) == len(users)
     for row, values in zip(rows, read, strict=True):
         assert {name: row[f"faulty__{name}"] for name in values} == {name: v.value for name, v in values.items()}, row
+
+
+@pytest.mark.slow
+def test_counts_outlive_the_state_of_features(running: Running) -> None:
+    """A reason that is seen again after the tiles of the job have expired is counted on, not from one again."""
+    settings, plan = running.settings, Registry.load(running.settings.registry).group("faulty")
+    topic = f"{settings.prefix}short_taps"
+    ensure_topics(settings.kafka, [topic, f"{topic}.dlq"])
+    config = StreamConfig(settings.kafka, settings.redis, f"{settings.prefix}short_", "short")
+    job = submit(
+        "jobs.flink.sql_job",
+        {
+            "name": "short",
+            "state_ttl_ms": 1_000,
+            "statements": statements([GroupTarget(plan, store_layout(plan, "short"))], config),
+        },
+        settings,
+    )
+    short = replace(running, log=EventLog(settings, topic), job=replace(job, group_id="short"))
+    try:
+        for seen in (1, 2, 3):
+            short.log.send_bytes([b"no json"])
+            until(lambda: short.progress().counts == {"bad_json": seen}, 60, f"counted {seen}")  # noqa: B023
+            time.sleep(4)
+    finally:
+        job.cancel()

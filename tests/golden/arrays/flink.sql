@@ -238,9 +238,9 @@ SELECT 'p.bare', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detai
 FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `bare`)
 WHERE `_why` IS NOT NULL
 INSERT INTO `bare__progress`
-SELECT CONCAT('bare|', `outcome`), COALESCE(MAX(`_ts`), 0),
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('bare|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `bare`)
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `bare`) AS `e`
 GROUP BY `outcome`
 INSERT INTO `vectors__dlq`
 SELECT 'p.vectors', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
@@ -249,9 +249,9 @@ SELECT 'p.vectors', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_de
 FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `vectors`)
 WHERE `_why` IS NOT NULL
 INSERT INTO `vectors__progress`
-SELECT CONCAT('vectors|', `outcome`), COALESCE(MAX(`_ts`), 0),
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('vectors|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `vectors`)
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `vectors`) AS `e`
 GROUP BY `outcome`
 INSERT INTO `latest_arrays__bare__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
