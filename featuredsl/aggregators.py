@@ -16,6 +16,7 @@ from typing import Literal as Choice
 from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, call
+from featuredsl.operations import INT64_MAX, INT64_MIN
 from featuredsl.variance import lifts as variance_lifts
 from featuredsl.variance import variance
 
@@ -212,4 +213,10 @@ def merge_values(merge: Merge, values: list[Value]) -> Value:
     return _MERGES[merge](present)
 
 
-_MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": sum, "min": min, "max": max}
+def total(values: list[Any]) -> Value:
+    """The sum; null where one of integers does not fit in 64 bits."""
+    found = sum(values)
+    return None if type(found) is int and not INT64_MIN <= found <= INT64_MAX else found
+
+
+_MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": total, "min": min, "max": max}

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
-from featuredsl.aggregators import Aggregate, merge_values
+from featuredsl.aggregators import Aggregate, merge_values, total
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.online.ring import FIXED, RingTiles
@@ -20,7 +20,7 @@ from featuredsl.tiles import BATCH_TIERS, TileTier, tile_tiers
 from featuredsl.windows import Window
 
 _KEPT: Final = 64
-_MERGES: Final[dict[str, Callable[[Any], Any]]] = {"sum": sum, "min": min, "max": max}
+_MERGES: Final[dict[str, Callable[[Any], Any]]] = {"sum": total, "min": min, "max": max}
 Finish = Callable[[Sequence[Value]], Value]
 
 

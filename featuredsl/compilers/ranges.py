@@ -14,6 +14,7 @@ from featuredsl.compilers.edges import edge, query_time
 from featuredsl.compilers.relations import Relations, struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.sessions import closed_sessions
+from featuredsl.compilers.totals import may_overflow
 from featuredsl.compilers.units import LookupUnit, SessionUnit, Units, has_key, key_columns, null_of, rank_struct
 from featuredsl.plan import GroupPlan
 
@@ -105,7 +106,8 @@ class Ranges:
             )
             for j, partial in enumerate(self.windows[i][1]):
                 value = f"{partial.merge.upper()}({lifted[partial]}) OVER f{i}"
-                columns.append(f"CAST({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
+                cast = "TRY_CAST" if may_overflow(partial) else "CAST"
+                columns.append(f"{cast}({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
         return ", ".join(columns), ",\n    ".join(frames)
 
     def latest(self, labels: str, number: int, unit: LookupUnit, read: Sequence[int]) -> str:

@@ -25,7 +25,7 @@ WITH "once__events" AS (
   SELECT "u", "id", "x", "n", "ts_us" FROM (SELECT "u", "id", "x", "n", "ts_us", ROW_NUMBER() OVER (PARTITION BY "id" ORDER BY ts_us, "n" IS NOT NULL, "n", "u" IS NOT NULL, "u", "id" IS NOT NULL, "id", "x" IS NOT NULL, "x") AS fdsl_n FROM "once" WHERE "id" IS NOT NULL) n WHERE fdsl_n = 1
   UNION ALL SELECT "u", "id", "x", "n", "ts_us" FROM "once" WHERE "id" IS NULL),
 frames0 AS (
-  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1 FROM (
+  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, TRY_CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1 FROM (
     SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0, CAST(NULL AS BIGINT) AS v1 FROM "labels"
     UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CAST(1 AS BIGINT), "x" FROM "once__events" WHERE "u" IS NOT NULL)
   WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
@@ -76,7 +76,7 @@ stacked AS (
   FROM (SELECT *, CASE WHEN fdsl_unit IN (2) THEN (((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) - (((((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) % 21600000000) + 21600000000) % 21600000000)) ELSE NULL END AS fdsl_block, CASE WHEN fdsl_unit IN (2) THEN ((21600000000 - (((((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) % 21600000000) + 21600000000) % 21600000000)) // 3600000000) ELSE NULL END AS fdsl_place FROM "labels" CROSS JOIN (VALUES (2)) AS fdsl_units(fdsl_unit)) a CROSS JOIN (VALUES (0, 1), (1, 2), (2, 4)) AS fdsl_levels(fdsl_level, fdsl_step) WHERE (fdsl_place // fdsl_step) % 2 = 1),
 running AS (SELECT label_id, fdsl_unit, o, SUM(sum_int_0) OVER w AS sum_int_0, SUM(sum_int_1) OVER w AS sum_int_1
   FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_0 END) AS BIGINT) AS w0_p0, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_1 END) AS BIGINT) AS w0_p1
+merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_0 END) AS BIGINT) AS w0_p0, TRY_CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_1 END) AS BIGINT) AS w0_p1
   FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "resend__n",
@@ -123,7 +123,7 @@ WITH "buys+items__events" AS (
       UNION ALL SELECT "item", "shop", FALSE, CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), ts_us, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n"} FROM "offers" WHERE "item" IS NOT NULL AND "shop" IS NOT NULL) u) r
   WHERE fdsl_event),
 frames0 AS (
-  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0 FROM (
+  SELECT label_id, TRY_CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0 FROM (
     SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0 FROM "labels"
     UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CASE WHEN "n" > 0 THEN CASE WHEN "price" BETWEEN ((-9223372036854775807 - 1) // NULLIF("n", 0)) AND (9223372036854775807 // NULLIF("n", 0)) THEN ("price" * "n") END WHEN "n" < -1 THEN CASE WHEN "price" BETWEEN (9223372036854775807 // NULLIF("n", 0)) AND ((-9223372036854775807 - 1) // NULLIF(NULLIF("n", 0), -1)) THEN ("price" * "n") END WHEN "n" = -1 THEN CASE WHEN "price" > (-9223372036854775807 - 1) THEN ("price" * "n") END ELSE ("price" * "n") END FROM "buys+items__events" WHERE "u" IS NOT NULL)
   WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
