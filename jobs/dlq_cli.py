@@ -211,9 +211,10 @@ def replay(
 
     def letters() -> Letters:
         for letter in letters_of_topics(kafka, names, until):
-            chosen = letter is not None and letter.matches(reasons, since_ms)
-            chosen = chosen and (bool(reasons or wanted) or letter.reason != NULL_ENTITY)
-            if letter is not None and chosen and (not wanted or (letter.partition, letter.offset) in wanted):
+            if letter is None or not letter.matches(reasons, since_ms):
+                continue
+            named = (letter.partition, letter.offset) in wanted
+            if named or (not wanted and (reasons or letter.reason != NULL_ENTITY)):
                 yield letter
 
     replayer = Replayer(kafka)

@@ -148,7 +148,7 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     # a start that another has replaced meanwhile moves no reader
     record = read_record(records_folder(life.settings), second.name)
     assert record is not None
-    with life.store() as store, pytest.raises(InputError, match="another start of .* has replaced the job gone"):
+    with life.store() as store, pytest.raises(InputError, match=r"another start of .* has replaced the job gone"):
         publish(store, life.settings.prefix, replace(record, job_id="gone"), print)
     with life.store() as store:
         store.round_trip([("DEL", f"featuredsl:{life.settings.prefix}current")])

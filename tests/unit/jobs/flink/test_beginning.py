@@ -70,9 +70,7 @@ def test_a_savepoint_goes_on_in_the_version_that_it_was_made_for() -> None:
     unpublished = replace(RAN, record=replace(RECORD, versions={"a": "a1", "b": f"b1-{STAMP}"}), live={})
     assert restored(unpublished, "sp") == Beginning({"a": "a1", "b": f"b1-{STAMP}"}, "sp", warm=True)
     assert restored(NOTHING, "sp") == Beginning({"a": "a1", "b": "b1"}, "sp", warm=True)
-    with pytest.raises(
-        InputError, match=r"sp cannot hold the state of what is applied now: it was made for a@a1, b@b1"
-    ):
+    with pytest.raises(InputError, match=r"sp cannot hold the state of what is applied now: .* made for a@a1, b@b1"):
         restored(replace(RAN, bases={"a": "a2", "b": "b1"}), "sp")
 
 
