@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from featuredsl.building import group_plan
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, WindowSpec
 from featuredsl.errors import DefinitionError, unknown
+from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.times import DAY, SECOND, parse_duration
-from featuredsl.where import at, author_place, keep, located, location_of
+from featuredsl.where import at, author_place, is_keeping, keep, located, location_of
 from featuredsl.windows import TIERS
 
 C = TypeVar("C", bound=type)
@@ -110,8 +111,10 @@ def feature_group(
     location = author_place()
 
     def decorate(cls: C) -> C:
+        names = sys._getframe(1).f_locals
         try:
             with at(location, name):
+                _check_new_class(cls.__name__, names.get(cls.__name__))
                 keys = (entity,) if isinstance(entity, str) else tuple(entity)
                 _check_tags(tags)
                 _check_unit("retention", retention)
@@ -165,6 +168,13 @@ def _check_new(name: str, frame: FrameType) -> None:
         raise DefinitionError(
             f"feature {name!r} is defined twice; the first one is at {location_of(first.function)}. Rename one of them"
         )
+
+
+def _check_new_class(name: str, first: object) -> None:
+    """In a definition file, a second class of the same name would silently replace the first group."""
+    plan = getattr(first, "plan", None)
+    if is_keeping() and isinstance(first, type) and isinstance(plan, GroupPlan):
+        raise DefinitionError(f"class {name} is defined twice; the first one is at {plan.location}. Rename one of them")
 
 
 def _sources(function: FunctionType, names: Mapping[str, Any]) -> tuple[EventSource, ...]:

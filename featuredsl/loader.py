@@ -48,6 +48,9 @@ def _groups(source: bytes, file: str, identity: str) -> dict[str, GroupPlan]:
     with keeping() as errors:
         try:
             exec(compile(source, file, "exec", dont_inherit=True), vars(module))
+        except SystemExit as error:
+            place = author_line(error.__traceback__) or Location(short_path(file), 1)
+            raise located_error(f"{place}: the file ends the interpreter; a definition file only defines") from None
         except Exception as error:
             if not errors:
                 raise _not_loaded(module, file, error) from None

@@ -26,7 +26,7 @@ from featuredsl.history import DuckDB
 from featuredsl.labels import LABELS, Row, typed_cell
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
-from featuredsl.plan import GroupPlan, inputs_of
+from featuredsl.plan import GroupPlan, inputs_of, keys_of
 from featuredsl.sources import EventSource
 from featuredsl.times import from_datetime, parse_time
 
@@ -66,13 +66,17 @@ def table(
     plan = _plan(group)
     rows, times = _asked(plan, at, request or {})
     inputs = inputs_of([plan])
+    if not isinstance(events, Mapping):
+        raise InputError("events is a mapping of source names to lists of events, as {'clicks': [{…}, {…}]}")
     for name in events:
         if name not in inputs:
             raise InputError(unknown("source", name, plan.name, tuple(inputs)))
     with _LOCK:
         con = _connection()
         for name, source in inputs.items():
-            _load(con, source, events.get(name, ()), strict)
+            given = events.get(name, ())
+            _check_rows(name, given, keys_of([plan], name) if strict else ())
+            _load(con, source, given, strict)
         stored = _stored(con, plan, rows, times) if rows else []
     pairs = zip(rows, stored, strict=True)
     return [_with_on_demand(plan, row, values, number) for number, (row, values) in enumerate(pairs, 1)]
@@ -146,6 +150,18 @@ def _time(value: object, units: Sequence[str], what: str) -> int:
     if isinstance(value, int) and len(units) > 1:
         raise InputError(f"{what} is an integer, but the sources have several units ({', '.join(units)})")
     return parse_time(value, units[0], what)
+
+
+def _check_rows(source: str, events: object, keys: Sequence[Sequence[str]]) -> None:
+    """Events are a list of mappings, and have what they are kept by."""
+    if isinstance(events, Mapping | str) or not isinstance(events, Sequence):
+        raise InputError(f"events[{source!r}] is a {type(events).__name__}; give a list of events")
+    for number, event in enumerate(events, 1):
+        if not isinstance(event, Mapping):
+            raise InputError(f"{source}, event {number} is a {type(event).__name__}; give a mapping of columns")
+        missing = next((name for key in keys for name in key if event.get(name) is None), None)
+        if missing is not None:
+            raise InputError(f"{source}, event {number}: {missing!r} is null; jobs reject an event without its entity")
 
 
 def _load(

@@ -35,6 +35,8 @@ def parse_duration(text: str | int) -> int:
     if isinstance(text, int):
         if text <= 0:
             raise InputError(f"{text!r} is not a positive duration; write it like '30s', '5m', '1h' or '7d'")
+        if text < SECOND:
+            raise InputError(f"{text!r} would be microseconds; write a duration like '30s', '5m', '1h' or '7d'")
         return text
     if not isinstance(text, str):
         raise InputError(f"{text!r} is not a duration; write it like '30s', '5m', '1h' or '7d'")

@@ -19,6 +19,8 @@ HUGE = 1e100
 _KEEP_18 = Literal(float(2**35 + 1), "float")
 _KEEP_36 = Literal(float(2**17 + 1), "float")
 _TWO = Literal(2.0, "float")
+_NOISE = Literal(2.0**-84, "float")
+"""Times n c^2: above what rounding leaves of equal values, which have variance 0, and far below the bound above."""
 _REFUSED = Literal(-(2**40), "int")
 
 
@@ -54,8 +56,8 @@ def variance(p: tuple[Column, ...], *, sample: bool) -> Node:
     shift = call("+", gap, call("+", p[2], p[3]))
     squares = call("-", call("+", top, rest), call("/", call("*", shift, shift), n))
     value = call("/", squares, call("-", n, Literal(1.0, "float")) if sample else n)
-    zero = Literal(0.0, "float")
-    clamped = call("if_else", call(">", value, zero), value, zero)
+    noise = call("*", call("*", c, c), call("*", n, _NOISE))
+    clamped = call("if_else", call(">", value, noise), value, Literal(0.0, "float"))
     return call("if_else", call(">", p[0], Literal(1 if sample else 0, "int")), clamped, Literal(None, "float"))
 
 

@@ -118,6 +118,11 @@ class keeping:
         _kept.reset(self._token)
 
 
+def is_keeping() -> bool:
+    """True while a definition file is loaded."""
+    return _kept.get() is not None
+
+
 def keep(error: DefinitionError) -> bool:
     """Keeps an error for later; False where nobody collects."""
     errors = _kept.get()

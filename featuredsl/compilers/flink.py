@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from featuredsl.compilers.flink_progress import AHEAD, MAX_AHEAD_S, RECORD_TIME, progress_insert, progress_sink, reason
-from featuredsl.compilers.flink_sources import arrival_options, refuse_sources, sequence_of, streamed, union_view
+from featuredsl.compilers.flink_sources import (
+    arrival_options,
+    refuse_sources,
+    sequence_of,
+    streamed,
+    streams_read,
+    union_view,
+)
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, tile_of, usable
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
@@ -40,7 +47,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         refuse_unstreamable(target.plan, "flink")
         refuse_sources(target.plan)
         _refuse_empty_arrays(target.plan)
-        for source in target.plan.streams:
+        for source in streams_read(target.plan):
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
         unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
@@ -49,7 +56,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     ddl += [union_view(source) for source in unions.values()]
     inserts: list[str] = []
     for source in sources.values():
-        no_key = _no_key([t.plan for t in targets if source in t.plan.streams])
+        no_key = _no_key([t.plan for t in targets if source in streams_read(t.plan)])
         ddl += [_dead_letter_table(source, config), progress_sink(source, config.redis, config.group_id)]
         inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
     for target in targets:

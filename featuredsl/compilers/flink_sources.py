@@ -20,6 +20,11 @@ def streamed(plan: GroupPlan) -> list[EventSource]:
     return [plan.source(name) for name in names]
 
 
+def streams_read(plan: GroupPlan) -> list[EventSource]:
+    """The sources with a topic that the group's streamed features are made of: those of batch features are not read."""
+    return list(dict.fromkeys(stream for source in streamed(plan) for stream in source.streams()))
+
+
 def refuse_sources(plan: GroupPlan) -> None:
     """Raises UnsupportedError for a streamed feature over a table, or over a source whose duplicates are dropped."""
     for feature in _stream_features(plan):

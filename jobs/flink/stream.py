@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from featuredsl.cli.program import chosen
+from featuredsl.compilers.flink_sources import streams_read
 from featuredsl.errors import FeatureError, InputError
 from featuredsl.online.progress import StreamNote, reset_commands, streams_key
 from featuredsl.online.store import OnlineStore
@@ -125,7 +126,7 @@ class _Start:
 
     @property
     def sources(self) -> tuple[EventSource, ...]:
-        return tuple({source.name: source for plan in self.plans for source in plan.streams}.values())
+        return tuple({source.name: source for plan in self.plans for source in streams_read(plan)}.values())
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ slidings = st.builds(
     sliding, st.sampled_from([SECOND, 7 * SECOND, 5 * MINUTE, HOUR]), st.integers(1, 14), st.integers(0, 3)
 )
 tumblings = st.sampled_from([SECOND, MINUTE, HOUR, DAY]).map(lambda size: (("tumbling", size), tumbling(size)))
-sessions = st.sampled_from([1, SECOND, 5 * MINUTE, HOUR]).map(lambda gap: (("session", gap), session(gap)))
+sessions = st.sampled_from([1, SECOND, 5 * MINUTE, HOUR]).map(lambda gap: (("session", gap), session(f"{gap}us")))
 every_kind = slidings | tumblings | sessions | st.just((("lifetime",), lifetime))
 
 
