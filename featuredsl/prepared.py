@@ -37,8 +37,8 @@ class Part:
 class Place:
     """Where the features of a part stand under a store version; `read` is the layout without what they do not need.
 
-    `marks` are the fields of the completed times of its batch tiers, by tier. `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all; `token` is the
-    same for places that read the same bytes.
+    `marks` are the fields of the completed times of its batch tiers, by tier. `probes` are the suffixes of keys that
+    must be asked for to know whether the entity exists at all; `token` is the same for places that read the same bytes.
     """
 
     def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:

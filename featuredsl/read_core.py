@@ -1,8 +1,8 @@
 """The steps of a read, whatever the wire: one round trip for any number of groups and entities.
 
 The round trip asks for the state of every key that is not kept fresh and, every 100 ms, for what is known of groups
-as a whole (the versions to follow, completed batch times of the groups asked). When Redis does not answer before the deadline, a read
-raises, or gives what was read last.
+as a whole (the versions to follow, and completed batch times of the groups asked). When Redis does not answer before
+the deadline, a read raises, or gives what was read last.
 """
 
 from __future__ import annotations
