@@ -142,7 +142,7 @@ class Core:
         """Read what is missing, in one round trip; True when the versions to follow have changed meanwhile.
 
         Completed batch times are asked before the states: a state that was read first could lack what a later mark
-        says is there.
+        says is there. The nodes of a cluster answer in any order, so times that are new come before another round trip.
         """
         reading = ReadRequest([(asked[i].at.read, asked[i].parts) for i in missing])
         own = reading.commands
@@ -157,7 +157,10 @@ class Core:
         replies = yield from self._operations.request([*whole, *own, *(command for _, command in probes)])
         if whole:
             meta = self._operations.parsed_read(fields, replies[: len(whole)])
-            self._known = known = known.with_more(meta, begun)
+            before, known = known.marks, known.with_more(meta, begun)
+            self._known = known
+            if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
+                return True
             if any(one.at.whole.version != self._version(one.at.whole.group) for one in asked):
                 return True
         states = reading.raw(replies[len(whole) : len(whole) + len(own)])

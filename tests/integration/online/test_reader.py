@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.finalize import FeatureValue
 from featuredsl.online.codec import Tile, encode_rank, encode_ring
+from featuredsl.online.exchange import Command, Steps
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.reader import AsyncFeatureReader, FeatureReader, ReadOptions
 from featuredsl.registry import Registry, apply
@@ -248,6 +250,33 @@ def test_a_kept_state_is_judged_by_the_batch_times_that_it_was_read_with(site: S
     finally:
         site.server.thaw()
     assert (row.value, row.status, row.as_of_us) == (42, "STALE", second)
+
+
+def test_on_a_cluster_a_run_that_ends_between_state_and_mark_hides_no_value(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its nodes answer in any order: here the state comes before the run, the completed times after it."""
+    operations, clock = site.store.operations, Clock()
+    request, left = operations.request, [AT_US - HOUR_US, AT_US - 2 * HOUR_US]
+
+    def in_the_worst_order(commands: Sequence[Command]) -> Steps[list[Any]]:
+        late = [i for i, command in enumerate(commands) if command[:2] == ("HMGET", "featuredsl:batch")]
+        found = yield from request([c for i, c in enumerate(commands) if i not in late])
+        for i in late:
+            if left:
+                run_batch(site, left[-1], 40 + len(left))
+                left.pop()
+            found.insert(i, (yield from request([commands[i]]))[0])
+        return found
+
+    run_batch(site, AT_US - 3 * HOUR_US, 40)
+    monkeypatch.setattr(operations, "address", replace(operations.address, cluster=True))
+    monkeypatch.setattr(operations, "request", in_the_worst_order)
+    reader = site.reader(clock, cache_ttl_s=0.0)
+    assert daily(reader) == (42, "STALE", AT_US - 2 * HOUR_US)
+    clock.now += 1
+    assert daily(reader) == (41, "OK", AT_US - HOUR_US)
+    assert left == []
 
 
 def test_a_run_that_died_before_its_mark_costs_no_reader_a_value(site: Site) -> None:
