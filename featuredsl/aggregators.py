@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, reduce
+from math import isfinite
 from typing import Any
 from typing import Literal as Choice
 
@@ -214,9 +215,11 @@ def merge_values(merge: Merge, values: list[Value]) -> Value:
 
 
 def total(values: list[Any]) -> Value:
-    """The sum; null where one of integers does not fit in 64 bits."""
+    """The sum; null where one of integers does not fit in 64 bits, and where one of floats is not finite."""
     found = sum(values)
-    return None if type(found) is int and not INT64_MIN <= found <= INT64_MAX else found
+    if type(found) is int:
+        return found if INT64_MIN <= found <= INT64_MAX else None
+    return found if isfinite(found) else None
 
 
 _MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": total, "min": min, "max": max}

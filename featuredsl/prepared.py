@@ -9,6 +9,7 @@ from typing import Literal
 from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import Finalizer, needed_for
 from featuredsl.online.layout import StoreLayout
+from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
 from featuredsl.registry import Registry
 from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
@@ -36,8 +37,8 @@ class Part:
 class Place:
     """Where the features of a part stand under a store version; `read` is the layout without what they do not need.
 
-    `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all; `token` is the
-    same for places that read the same bytes.
+    `marks` are the fields of the completed times of its batch tiers, by tier. `probes` are the suffixes of keys that
+    must be asked for to know whether the entity exists at all; `token` is the same for places that read the same bytes.
     """
 
     def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
@@ -53,6 +54,7 @@ class Place:
             batch=tuple(item for item in whole.batch if item.name in tiers),
             wide=tuple(item for item in whole.wide if item.name in wide),
         )
+        self.marks = {tier.name: mark_field(whole.group, whole.version, tier.name) for tier in self.read.batch}
         self.probes: list[Literal["R", "X"]] = ["R"] if whole.ring and not self.read.ring else []
         if whole.hash_fields != self.read.hash_fields:
             self.probes.append("X")

@@ -1,14 +1,14 @@
 """The steps of a read, whatever the wire: one round trip for any number of groups and entities.
 
 The round trip asks for the state of every key that is not kept fresh and, every 100 ms, for what is known of groups
-as a whole (the versions to follow, completed batch times). When Redis does not answer before the deadline, a read
-raises, or gives what was read last.
+as a whole (the versions to follow, and completed batch times of the groups asked). When Redis does not answer before
+the deadline, a read raises, or gives what was read last.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -22,7 +22,7 @@ from featuredsl.online.exchange import Command, Steps
 from featuredsl.online.keys import KeyPart, join_key
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import StoreMeta
-from featuredsl.online.request import RawState, ReadRequest, state_of
+from featuredsl.online.request import ReadRequest, state_of
 from featuredsl.online.store import Operations
 from featuredsl.prepared import Place, Prepared
 from featuredsl.read_states import Kept, ReadStates
@@ -67,19 +67,19 @@ class _Asked(msgspec.Struct, frozen=True):
     name: tuple[str, str]
 
 
-class _Known:
-    """What is known of groups as a whole, and until when it need not be asked again."""
+class _Known(msgspec.Struct, frozen=True):
+    """What is known of groups as a whole, and until when it need not be asked again: the versions to follow, and the
+    completed times of batch tiers, by field, of those groups that were asked for since."""
 
-    def __init__(self, meta: StoreMeta, until_s: float) -> None:
-        self.meta, self.until_s = meta, until_s
-        self._marks: dict[str, dict[str, tuple[int, ...]]] = {}
+    versions: Mapping[str, str]
+    until_s: float
+    marks: Mapping[str, tuple[int, ...]] = {}
 
-    def batch_marks(self, layout: StoreLayout) -> Mapping[str, tuple[int, ...]]:
-        """Completed times of the batch tiers of a layout."""
-        found = self._marks.get(layout.key_prefix)
-        if found is None:
-            found = self._marks[layout.key_prefix] = self.meta.batch_marks(layout.group, layout.version)
-        return found
+    def with_more(self, meta: StoreMeta, now_s: float) -> _Known:
+        """With what was asked for now; all of it is forgotten together."""
+        if now_s >= self.until_s:
+            return _Known(meta.versions, now_s + META_TTL_S, meta.marks)
+        return _Known(meta.versions, self.until_s, {**self.marks, **meta.marks})
 
 
 class Core:
@@ -90,7 +90,7 @@ class Core:
         self.registry, self.options = registry, options
         self._clock = clock
         self._states = ReadStates(options.kept, options.cache_ttl_s, options.stale_max_age_s)
-        self._known = _Known(StoreMeta({}, {}), -math.inf)
+        self._known = _Known({}, -math.inf)
         self.everything = Prepared(registry, ())
 
     def get(
@@ -104,7 +104,7 @@ class Core:
         """The steps of a read. See `FeatureReader.get`."""
         begun = self._clock()
         error: DependencyError | None = None
-        found: dict[int, RawState] = {}
+        found: dict[int, Kept] = {}
         try:
             asked, found = yield from self._read(prepared, keys, at_us, begun)
         except DependencyError as caught:
@@ -115,32 +115,35 @@ class Core:
 
     def _read(
         self, prepared: Prepared, keys: Sequence[Key], at_us: int, begun: float
-    ) -> Steps[tuple[list[_Asked], dict[int, RawState]]]:
+    ) -> Steps[tuple[list[_Asked], dict[int, Kept]]]:
         """The keys asked, and the state of every one of them."""
         yield from self._know(begun)
         while True:
             asked = self._asked(prepared, keys)
             found = self._hits(asked, begun)
             missing = [i for i in range(len(asked)) if i not in found]
-            overdue = begun >= self._known.until_s
-            if missing or overdue:
-                moved = yield from self._fill(asked, missing, found, overdue, begun)
+            if missing or begun >= self._known.until_s:
+                moved = yield from self._fill(asked, missing, found, begun, at_us)
                 if moved:
                     continue
                 for i in missing:
-                    self._states.put(asked[i].name, Kept(found[i], begun, at_us))
+                    self._states.put(asked[i].name, found[i])
             return asked, found
 
-    def _hits(self, asked: Sequence[_Asked], now_s: float) -> dict[int, RawState]:
+    def _hits(self, asked: Sequence[_Asked], now_s: float) -> dict[int, Kept]:
         if self.options.cache_ttl_s <= 0:
             return {}
         fresh = ((i, self._states.fresh(one.name, now_s)) for i, one in enumerate(asked))
-        return {i: state for i, state in fresh if state is not None}
+        return {i: kept for i, kept in fresh if kept is not None}
 
     def _fill(
-        self, asked: Sequence[_Asked], missing: Sequence[int], found: dict[int, RawState], overdue: bool, begun: float
+        self, asked: Sequence[_Asked], missing: Sequence[int], found: dict[int, Kept], begun: float, at_us: int
     ) -> Steps[bool]:
-        """Read what is missing, in one round trip; True when the versions to follow have changed meanwhile."""
+        """Read what is missing, in one round trip; True when the versions to follow have changed meanwhile.
+
+        Completed batch times are asked before the states: a state that was read first could lack what a later mark
+        says is there. The nodes of a cluster answer in any order, so times that are new come before another round trip.
+        """
         reading = ReadRequest([(asked[i].at.read, asked[i].parts) for i in missing])
         own = reading.commands
         probes: list[tuple[int, Command]] = [
@@ -148,18 +151,24 @@ class Core:
             for i in missing
             for suffix in asked[i].at.probes
         ]
-        meta_commands = self._operations.keys.commands if overdue else []
-        replies = yield from self._operations.request([*own, *(command for _, command in probes), *meta_commands])
-        if overdue:
-            meta = self._operations.parsed_meta(replies[len(own) + len(probes) :])
-            self._known = _Known(meta, begun + META_TTL_S)
+        known = self._known
+        fields = _unknown((asked[i].at for i in missing), {} if begun >= known.until_s else known.marks)
+        whole = self._operations.keys.read_commands(fields) if fields or begun >= known.until_s else []
+        replies = yield from self._operations.request([*whole, *own, *(command for _, command in probes)])
+        if whole:
+            meta = self._operations.parsed_read(fields, replies[: len(whole)])
+            before, known = known.marks, known.with_more(meta, begun)
+            self._known = known
+            if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
+                return True
             if any(one.at.whole.version != self._version(one.at.whole.group) for one in asked):
                 return True
-        alive = {
-            i for (i, _), reply in zip(probes, replies[len(own) :], strict=False) if self._operations.checked(reply)
-        }
-        for i, state in zip(missing, reading.raw(replies[: len(own)]), strict=True):
-            found[i] = replace(state, exists=True) if i in alive else state
+        states = reading.raw(replies[len(whole) : len(whole) + len(own)])
+        answers = zip(probes, replies[len(whole) + len(own) :], strict=True)
+        alive = {i for (i, _), reply in answers if self._operations.checked(reply)}
+        for i, state in zip(missing, states, strict=True):
+            marks = {tier: known.marks[field] for tier, field in asked[i].at.marks.items()}
+            found[i] = Kept(replace(state, exists=True) if i in alive else state, marks, begun, at_us)
         return False
 
     def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> list[_Asked]:
@@ -175,30 +184,30 @@ class Core:
     def _rows(
         self,
         asked: Sequence[_Asked],
-        found: Mapping[int, RawState],
+        found: Mapping[int, Kept],
         now_s: float,
         at_us: int,
         request: Mapping[str, Value] | None,
         error: DependencyError | None,
     ) -> Rows:
-        rows, known = Rows(), self._known
+        rows = Rows()
         rows.error = error
         for i, one in enumerate(asked):
-            state = found.get(i) if error is None else self._states.fresh(one.name, now_s)
-            kept = None if state is not None else self._states.last(one.name, now_s)
-            if state is None:
-                state = one.at.nothing if kept is None else kept.state
-            row = one.at.finalizer.values(state_of(one.at.read, state), at_us, known.batch_marks(one.at.whole), request)
-            rows.append(row if kept is None else {name: _stale(value, kept.at_us) for name, value in row.items()})
+            fresh = found.get(i) if error is None else self._states.fresh(one.name, now_s)
+            last = None if fresh is not None else self._states.last(one.name, now_s)
+            kept = fresh or last or Kept(one.at.nothing, {}, now_s, at_us)
+            row = one.at.finalizer.values(state_of(one.at.read, kept.state), at_us, kept.marks, request)
+            rows.append(row if last is None else {name: _stale(value, last.at_us) for name, value in row.items()})
         return rows
 
     def _know(self, now_s: float) -> Steps[None]:
         """Ask for what is known of groups, where that never happened."""
         if self._known.until_s == -math.inf:
-            self._known = _Known((yield from self._operations.meta()), now_s + META_TTL_S)
+            (reply,) = yield from self._operations.request(self._operations.keys.read_commands(()))
+            self._known = self._known.with_more(self._operations.parsed_read((), [reply]), now_s)
 
     def _version(self, group: str) -> str:
-        return self._known.meta.versions.get(group) or self.registry.store_version(group)
+        return self._known.versions.get(group) or self.registry.store_version(group)
 
     def layout(self, group: str) -> Steps[StoreLayout]:
         """See `FeatureReader.layout`."""
@@ -208,6 +217,11 @@ class Core:
     def deadline_s(self, given: float | None) -> float | None:
         """The deadline of a read."""
         return self.options.deadline_s if given is None else given
+
+
+def _unknown(places: Iterable[Place], known: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """The fields of completed times that the places need beside those known."""
+    return list(dict.fromkeys(field for at in places for field in at.marks.values() if field not in known))
 
 
 def _stale(value: FeatureValue, read_us: int) -> FeatureValue:

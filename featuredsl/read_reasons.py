@@ -113,7 +113,13 @@ def _batch(read: Read, feature: StoredFeature) -> Reason:
     source = f"field b:{feature.freshness}, asked for {format_time(asked)}, stored as of {_times(stored)}"
     if value.as_of_us is None:
         known = f"; complete are {_times(done)}" if done else ""
-        return Reason(source, f"no batch is complete as of then or before{known}", "featuredsl run batch")
+        gone = any(time <= asked for time in done)
+        why = "later values made room of those as of then" if gone else "no batch is complete as of then or before"
+        return Reason(source, why + known, "featuredsl run batch")
+    if value.as_of_us not in done:
+        known = f", and the values as of {_times(done)} made room" if done else ""
+        why = f"stored as of {format_time(value.as_of_us)} by a run that did not complete{known}"
+        return Reason(source, why, "featuredsl run batch")
     why = f"batch complete as of {format_time(value.as_of_us)}"
     if value.as_of_us not in stored:
         why += " without this key: it had no event in the window then" + _stood_in(value)

@@ -8,7 +8,7 @@ caller gives.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from threading import Lock
 
 import msgspec
@@ -17,9 +17,14 @@ from featuredsl.online.request import RawState
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A state, when its reading began, and the event time that was asked then."""
+    """A state, when its reading began, and the event time that was asked then.
+
+    `marks` are the completed times of batch tiers, read no later than the state: an entity that lacks the snapshot of
+    a later one may have had it since.
+    """
 
     state: RawState
+    marks: Mapping[str, tuple[int, ...]]
     read_s: float
     at_us: int
 
@@ -35,10 +40,10 @@ class ReadStates:
     def __len__(self) -> int:
         return len(self._kept)
 
-    def fresh(self, key: Hashable, now_s: float) -> RawState | None:
+    def fresh(self, key: Hashable, now_s: float) -> Kept | None:
         """The state, when it may be used instead of reading again."""
         kept = self._kept.get(key) if self._ttl_s > 0 else None
-        return kept.state if kept is not None and now_s - kept.read_s < self._ttl_s else None
+        return kept if kept is not None and now_s - kept.read_s < self._ttl_s else None
 
     def last(self, key: Hashable, now_s: float) -> Kept | None:
         """What was read last, unless that is too long ago."""

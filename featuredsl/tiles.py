@@ -15,12 +15,15 @@ from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
-from featuredsl.times import format_duration
+from featuredsl.times import SECOND, format_duration
 from featuredsl.wide.table import kept_as
 
 P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
 STREAM_TIERS = ("realtime",)
 BATCH_TIERS = ("1h", "1d")
+MAX_AHEAD_S = 60
+"""Events at most that far ahead of their record's time are accepted, and rings have room for them beside the tiles in
+use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +92,10 @@ def states_of(feature: WindowFeature) -> tuple[Partial | WidePartial, ...]:
 
 
 def tile_tiers(plan: GroupPlan) -> tuple[TileTier, ...]:
-    """The ring tiers of a group, in order of first use: as many slots as a window reaches back over, and one for
-    skew. A tumbling window is one tile of its own size (3 slots), rather than many tiles of a smaller hop, which
-    would have to be kept for twice the window; a sliding window of that hop shares the tier."""
+    """The ring tiers of a group, in order of first use: as many slots as a window reaches back over, and for events
+    ahead of their time as many as `MAX_AHEAD_S` takes, at least one. A tumbling window is one tile of its own size,
+    rather than many tiles of a smaller hop, which would have to be kept for twice the window; a sliding window of that
+    hop shares the tier."""
     found = _tiers(plan, lambda feature: filter(is_fixed, feature.aggregate.partials))
     return tuple(TileTier(*tier) for tier in found)
 
@@ -115,7 +119,15 @@ def _tiers(
             at = (part.source, hop_us)
             parts.setdefault(at, {})[part] = None
             reach[at] = max(reach.get(at, 0), reach_us // hop_us)
-    return [(source, hop_us, reach[source, hop_us] + 1, tuple(columns)) for (source, hop_us), columns in parts.items()]
+    return [
+        (source, hop_us, reach[source, hop_us] + _ahead(hop_us), tuple(columns))
+        for (source, hop_us), columns in parts.items()
+    ]
+
+
+def _ahead(hop_us: int) -> int:
+    """How many tiles events ahead of their time may need."""
+    return max(1, -(-MAX_AHEAD_S * SECOND // hop_us))
 
 
 def longest_reach_us(plan: GroupPlan) -> int:

@@ -161,8 +161,8 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     asked, parts = at_us(at), key_parts(registry.group(group), key)
     with online_store(settings) as store:
         layout = FeatureReader(store, registry).layout(group)
+        marks = store.meta().batch_marks(group, layout.version)  # before the state, which may have more than they say
         state = store.read([(layout, parts)])[0]
-        marks = store.meta().batch_marks(group, layout.version)
     plan = registry.plan_of(group, layout.version)
     read = Read(plan, layout, parts, state, asked, marks, Finalizer(plan).values(state, asked, marks))
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")

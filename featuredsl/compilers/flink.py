@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from featuredsl.compilers.flink_progress import AHEAD, MAX_AHEAD_S, RECORD_TIME, progress_insert, progress_sink, reason
+from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_insert, progress_sink, reason
 from featuredsl.compilers.flink_sources import (
     arrival_options,
     refuse_sources,
@@ -28,6 +28,7 @@ from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
 from featuredsl.sources import EventSource
 from featuredsl.tiles import (
     BATCH_TIERS,
+    MAX_AHEAD_S,
     TileTier,
     refuse_unstreamable,
     state_tiers,

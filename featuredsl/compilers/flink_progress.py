@@ -18,9 +18,8 @@ from featuredsl.online.progress import (
     key_prefix,
 )
 from featuredsl.sources import EventSource
+from featuredsl.tiles import MAX_AHEAD_S
 
-MAX_AHEAD_S = 60
-"""An event may be that far ahead of its record's time; one hop of a ring is kept for skew."""
 RECORD_TIME = "`_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
 AHEAD = f"`_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {MAX_AHEAD_S}, `_ktime`)"
 """Against the time of the Kafka record, never a clock: a replay decides alike."""

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from featuredsl.aggregators import Partial
 from featuredsl.compilers.edges import edge, query_time
+from featuredsl.compilers.forms import finite
 from featuredsl.compilers.relations import Relations, struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.sessions import closed_sessions
-from featuredsl.compilers.totals import may_overflow
+from featuredsl.compilers.totals import may_be_infinite, may_overflow
 from featuredsl.compilers.units import LookupUnit, SessionUnit, Units, has_key, key_columns, null_of, rank_struct
 from featuredsl.plan import GroupPlan
 
@@ -48,7 +49,18 @@ class Ranges:
         counts = {"frames": len(parts), "latest": len(self.lookups), "sessions": len(self.sessions)}
         tables = [f"{kind}{n}" for kind, count in counts.items() for n in range(count)]
         joined = tables[0] + "".join(f" JOIN {table} USING (label_id)" for table in tables[1:])
-        return "WITH " + self.relations.prefix() + ",\n".join([*ctes, f"merged AS (SELECT * FROM {joined})"])
+        merged = f"merged AS (SELECT *{self.finite_sums()} FROM {joined})"
+        return "WITH " + self.relations.prefix() + ",\n".join([*ctes, merged])
+
+    def finite_sums(self) -> str:
+        """Guards sums of floats, once each: beside the window function it would be there twice."""
+        names = [
+            f"w{i}_p{j}"
+            for i, (_, partials) in enumerate(self.windows)
+            for j, partial in enumerate(partials)
+            if may_be_infinite(partial)
+        ]
+        return f" REPLACE ({', '.join(f'{finite(name)} AS {name}' for name in names)})" if names else ""
 
     def closed(self, number: int, unit: SessionUnit, partials: Sequence[Partial]) -> list[str]:
         """The sessions of a unit as rows."""

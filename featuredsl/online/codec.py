@@ -19,6 +19,7 @@ from featuredsl.online.ring import RingTiles, Tile
 from featuredsl.values import Value
 
 __all__ = [
+    "SNAPSHOTS_KEPT",
     "Rank",
     "Snapshot",
     "Tile",
@@ -31,6 +32,8 @@ __all__ = [
     "encode_snapshot",
 ]
 
+SNAPSHOTS_KEPT: Final = 2
+"""So many snapshots of an entity stay, the newest (lua/snapshot.lua)."""
 _INT64: Final = struct.Struct(">q")
 _FLOAT64: Final = struct.Struct(">d")
 _LENGTH: Final = struct.Struct(">I")

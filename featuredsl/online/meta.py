@@ -7,7 +7,7 @@ that are being filled beside the current ones `featuredsl:<namespace>filling`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,8 +35,13 @@ class MetaKeys:
 
     @property
     def commands(self) -> list[tuple[str | bytes | int, ...]]:
-        """Read both; the replies are for `parse_meta`."""
+        """Read both whole; the replies are for `parse_meta`."""
         return [("HGETALL", self.current), ("HGETALL", self.marks)]
+
+    def read_commands(self, fields: Sequence[str]) -> list[tuple[str | bytes | int, ...]]:
+        """What a read asks for: the marks of some fields, if any, then the versions of all groups."""
+        marks: list[tuple[str | bytes | int, ...]] = [("HMGET", self.marks, *fields)] if fields else []
+        return [*marks, ("HGETALL", self.current)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +69,27 @@ def parse_marks(value: bytes | None) -> tuple[int, ...]:
 
 def parse_meta(replies: Sequence[Any]) -> StoreMeta:
     """The replies of `MetaKeys.commands` (flat lists or mappings of bytes)."""
-    versions, marks = (_pairs(reply) for reply in replies)
+    versions, marks = replies
     return StoreMeta(
-        {key.decode(): value.decode() for key, value in versions.items()},
-        {key.decode(): parse_marks(value) for key, value in marks.items()},
+        parse_versions(versions), {key.decode(): parse_marks(value) for key, value in _pairs(marks).items()}
     )
+
+
+def parse_read(fields: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
+    """The replies of `MetaKeys.read_commands`."""
+    marks = dict(zip(fields, map(parse_marks, replies[0]), strict=True)) if fields else {}
+    return StoreMeta(parse_versions(replies[-1]), marks)
+
+
+def parse_versions(reply: Any) -> dict[str, str]:
+    """Group to store version."""
+    return {key.decode(): value.decode() for key, value in _pairs(reply).items()}
+
+
+def outdated(fields: Iterable[str], group: str, versions: Sequence[str]) -> list[str]:
+    """Those of the fields of marks that are of the group, but of none of the versions."""
+    kept = tuple(mark_field(group, version, "") for version in versions)
+    return [name for name in fields if name.startswith(f"{group}@") and not name.startswith(kept)]
 
 
 def _pairs(reply: Any) -> dict[bytes, bytes]:

@@ -23,7 +23,7 @@ from featuredsl.online.codec import Snapshot, encode_snapshot
 from featuredsl.online.exchange import TROUBLE, Command, OneNode, ReplyError, Steps
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.meta import MetaKeys, StoreMeta, mark_field, parse_marks, parse_meta
+from featuredsl.online.meta import MetaKeys, StoreMeta, mark_field, outdated, parse_meta, parse_read
 from featuredsl.online.request import EntityRef, EntityState, ReadRequest
 from featuredsl.online.wire import Wire
 from featuredsl.values import Value
@@ -105,10 +105,13 @@ class Operations:
 
     def set_current(self, group: str, version: str) -> Steps[None]:
         """See `OnlineStore.set_current`."""
-        replies = yield from self.request(
-            [("HSET", self.keys.current, group, version), ("HDEL", self.keys.filling, group)]
-        )
-        for reply in replies:
+        before = (yield from self.current([group])).get(group)
+        commands: list[Command] = [("HSET", self.keys.current, group, version), ("HDEL", self.keys.filling, group)]
+        if before not in (None, version):
+            marks = (yield from self.meta()).marks
+            gone = outdated(marks, group, [version, before])
+            commands += [("HDEL", self.keys.marks, *gone)] if gone else []
+        for reply in (yield from self.request(commands)):
             self.checked(reply)
 
     def _versions(self, key: str, groups: Sequence[str]) -> Steps[dict[str, str]]:
@@ -125,18 +128,25 @@ class Operations:
         """The replies to the commands of `keys`."""
         return parse_meta([self.checked(reply) for reply in replies])
 
+    def parsed_read(self, fields: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
+        """The replies to the commands of `keys.read_commands`."""
+        return parse_read(fields, [self.checked(reply) for reply in replies])
+
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> Steps[None]:
         """See `OnlineStore.mark_batch`."""
         name = mark_field(layout.group, layout.version, tier)
-        old = parse_marks((yield from self.command("HGET", self.keys.marks, name)))
-        kept = sorted({*old, as_of_us}, reverse=True)[:2]
-        yield from self.command("HSET", self.keys.marks, name, ",".join(map(str, kept)))
+        yield from self._script("mark", [self.keys.marks], [name, as_of_us])
 
     def snapshots(self, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Steps[list[int]]:
         """Counts of one call of the script that writes batch snapshots."""
-        (reply,) = yield from self.request([("EVALSHA", _SNAPSHOT_SHA, len(keys), *keys, *args)])
+        return (yield from self._script("snapshot", keys, args))
+
+    def _script(self, name: str, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Steps[list[int]]:
+        """The counts that a script gives; it is sent where the server does not know it."""
+        text, sha = _SCRIPTS[name]
+        (reply,) = yield from self.request([("EVALSHA", sha, len(keys), *keys, *args)])
         if isinstance(reply, ReplyError) and reply.code == "NOSCRIPT":
-            (reply,) = yield from self.request([("EVAL", _SNAPSHOT_LUA, len(keys), *keys, *args)])
+            (reply,) = yield from self.request([("EVAL", text, len(keys), *keys, *args)])
         return [int(count) for count in self.checked(reply)]
 
 
@@ -195,7 +205,11 @@ class OnlineStore:
         return self.run(self.operations.filling(groups))
 
     def set_current(self, group: str, version: str) -> None:
-        """Moves the readers of a group to a store version; no other one is being filled then."""
+        """Moves the readers of a group to a store version; no other one is being filled then.
+
+        Completed batch times are forgotten of all its versions but this one and the one before, which readers may
+        still be following and to which they may be moved back.
+        """
         self.run(self.operations.set_current(group, version))
 
     def set_filling(self, group: str, version: str) -> None:
@@ -274,5 +288,10 @@ def _expire_ms(as_of_us: int, expire_after_us: int) -> int:
     return -(-(as_of_us + expire_after_us) // 1000) if expire_after_us else 0
 
 
-_SNAPSHOT_LUA: Final = resources.files("featuredsl.online").joinpath("lua/snapshot.lua").read_text("utf-8")
-_SNAPSHOT_SHA: Final = sha1(_SNAPSHOT_LUA.encode(), usedforsecurity=False).hexdigest()
+def _script(name: str) -> tuple[str, str]:
+    """The text of a script and its SHA-1."""
+    text = resources.files("featuredsl.online").joinpath(f"lua/{name}.lua").read_text("utf-8")
+    return text, sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+_SCRIPTS: Final = {name: _script(name) for name in ("mark", "snapshot")}

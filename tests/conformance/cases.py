@@ -64,6 +64,31 @@ class Basic:
         return e.x.mean()
 
 
+@feature_group(name="floats", entity="u", retention="3650d")
+class Floats:
+    """Like `basic`, of floats."""
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def total(e: events) -> float:
+        return e.f.sum()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def low(e: events) -> float:
+        return e.f.min()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def high(e: events) -> float:
+        return e.f.max()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def average(e: events) -> float:
+        return e.f.mean()
+
+    @feature(freshness="realtime", window=window("10m", hop="5m"))
+    def share(e: events) -> float:
+        return ratio(e.f.sum(), e.f.count())
+
+
 @feature_group(name="spread", entity="u", retention="3650d")
 class Spread:
     """Variance of integers and floats, in hops that split the events."""
@@ -209,6 +234,7 @@ def row(seconds: float, **columns: Any) -> Row:
 H, D = 3600.0, 86400.0
 BIG = 2**53 + 1
 HALF = 2**62
+DOWN = ((3901, -1e308), (4201, -7e307), (4501, -1e308))
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -250,6 +276,18 @@ CASES: tuple[Case, ...] = (
             (("a",), 301, {"n": 1, "total": HALF, "low": HALF, "high": HALF, "average": float(HALF)}),
             (("a",), 302, {"n": 2, "total": None, "low": HALF, "high": HALF, "average": None}),
             (("a",), 303, {"n": 3, "total": HALF, "low": -HALF, "high": HALF, "average": HALF / 3}),
+        ],
+    ),
+    Case(
+        "a sum of floats that is not finite is null with its mean and ratio, and counts again when it is finite",
+        plan_of(Floats),
+        {"events": [row(t, f=f) for t, f in ((1, 1e308), (301, 1e308), (601, -2.5), *DOWN)]},
+        [
+            (("a",), 301, {"total": 1e308, "average": 1e308, "low": 1e308, "high": 1e308, "share": 1e308}),
+            (("a",), 602, {"total": None, "average": None, "low": -2.5, "high": 1e308, "share": None}),
+            (("a",), 4202, {"total": -1.7e308, "average": -8.5e307, "low": -1e308, "high": -7e307, "share": -8.5e307}),
+            (("a",), 4502, {"total": None, "average": None, "low": -1e308, "high": -7e307, "share": None}),
+            (("a",), 4801, {"total": -1.7e308, "average": -8.5e307, "low": -1e308, "high": -7e307, "share": -8.5e307}),
         ],
     ),
     Case(

@@ -163,7 +163,7 @@ best0 AS (
 latest0 AS (
   SELECT label_id, {'t': h.t, 'v2': CASE WHEN b.t IS NULL THEN h.v2 ELSE b.r.v2 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
-merged AS (SELECT * FROM frames0 JOIN latest0 USING (label_id))
+merged AS (SELECT * REPLACE (CASE WHEN w0_p2 BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN w0_p2 END AS w0_p2) FROM frames0 JOIN latest0 USING (label_id))
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "array_windows__n",
   "w0_p1" AS "array_windows__items",

@@ -39,7 +39,7 @@ best0 AS (
 latest0 AS (
   SELECT label_id, {'t': h.t, 'v3': CASE WHEN b.t IS NULL THEN h.v3 ELSE b.r.v3 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
-merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN frames3 USING (label_id) JOIN latest0 USING (label_id))
+merged AS (SELECT * REPLACE (CASE WHEN w1_p1 BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN w1_p1 END AS w1_p1) FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN frames3 USING (label_id) JOIN latest0 USING (label_id))
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "segment__views_1h",
   COALESCE("w1_p0", CAST(0 AS BIGINT)) AS "segment__views_24h",

@@ -22,7 +22,7 @@ fdsl_session_1_starts AS (SELECT "user" AS k0, ts_us, CASE WHEN (CASE WHEN "pric
   FROM "clicks" WHERE "user" IS NOT NULL AND ((CASE WHEN "price" BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN "price" END > 9.0e0))),
 fdsl_session_1_numbered AS (SELECT k0, ts_us, p0, p1, SUM(s) OVER (PARTITION BY k0 ORDER BY ts_us) AS n
   FROM fdsl_session_1_starts),
-fdsl_session_1_merged AS (SELECT k0, MAX(ts_us) + 1800000000 AS closed, CAST(SUM(p0) AS DOUBLE) AS p0, CAST(SUM(p1) AS BIGINT) AS p1
+fdsl_session_1_merged AS (SELECT k0, MAX(ts_us) + 1800000000 AS closed, CASE WHEN CAST(SUM(p0) AS DOUBLE) BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN CAST(SUM(p0) AS DOUBLE) END AS p0, CAST(SUM(p1) AS BIGINT) AS p1
   FROM fdsl_session_1_numbered GROUP BY k0, n),
 fdsl_session_1 AS (SELECT k0, closed, {'t': closed, 'p0': p0, 'p1': p1} AS r FROM fdsl_session_1_merged),
 sessions1 AS (

@@ -10,11 +10,11 @@ CREATE TABLE `tiles__clicks__10s` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'tiles@v1:',
-  'header' = '01e643a8473b752f',
+  'header' = '0146abc13b888dbd',
   'offset' = '568',
-  'slots' = '3',
+  'slots' = '8',
   'slot-size' = '40',
-  'total-size' = '688',
+  'total-size' = '888',
   'hop' = '10000000',
   'expire-after' = '651600000000'
 );

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.finalize import FeatureValue
 from featuredsl.online.codec import Tile, encode_rank, encode_ring
+from featuredsl.online.exchange import Command, Steps
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.reader import AsyncFeatureReader, FeatureReader, ReadOptions
 from featuredsl.registry import Registry, apply
@@ -128,7 +130,7 @@ def test_a_handle_reads_the_named_features_only(site: Site) -> None:
     assert rows.error is None
     calls = site.commands()
     assert {name: calls[name] for name in ("mget", "hmget", "exists", "hgetall")} == {
-        "mget": 1, "hmget": 1, "exists": 1, "hgetall": 2,
+        "mget": 1, "hmget": 1, "exists": 1, "hgetall": 1,
     }  # fmt: skip
     with pytest.raises(InputError, match="group 'third' is not in 'the registry'"):
         site.reader().prepare("third")
@@ -210,6 +212,110 @@ def test_batch_times_are_those_of_now(site: Site) -> None:
         found = reader.get([K], AT_US)[0]["daily"]
         assert (found.value, found.as_of_us) == (number + 7, as_of)
     assert found.status == "OK"
+
+
+def run_batch(site: Site, as_of_us: int, value: int, *, ends: bool = True) -> None:
+    """An hourly run that gives k a value; one that does not end leaves no mark."""
+    layout = site.reader().layout("user")
+    site.store.write_batch(layout, "1h", as_of_us, [(("k",), (value,))])
+    if ends:
+        site.store.mark_batch(layout, "1h", as_of_us)
+
+
+def daily(reader: FeatureReader, at_us: int = AT_US, user: str = "k") -> tuple[object, str, int | None]:
+    value = reader.get([("user", (user,))], at_us)[0]["daily"]
+    return value.value, value.status, value.as_of_us
+
+
+def test_a_kept_state_is_judged_by_the_batch_times_that_it_was_read_with(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock, on_error="fallback")
+    first, second = AT_US - 2 * HOUR_US, AT_US - HOUR_US
+    run_batch(site, first, 41)
+    daily(reader, user="z")
+    clock.now += 0.05
+    assert daily(reader) == (41, "STALE", first)
+    run_batch(site, second, 42)
+    clock.now += 0.06  # what is known of groups is asked again, the state of k is fresh still
+    daily(reader, user="y")
+    assert daily(reader) == (41, "STALE", first)
+    clock.now += 0.1
+    assert daily(reader) == (42, "OK", second)
+    run_batch(site, AT_US, 43)
+    clock.now += 1
+    assert daily(reader, AT_US + HOUR_US, "other") == (0, "NOT_FOUND", AT_US)
+    site.server.freeze()
+    try:
+        row = reader.get([K], AT_US + HOUR_US, deadline_s=0.05)[0]["daily"]
+    finally:
+        site.server.thaw()
+    assert (row.value, row.status, row.as_of_us) == (42, "STALE", second)
+
+
+def test_on_a_cluster_a_run_that_ends_between_state_and_mark_hides_no_value(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its nodes answer in any order: here the state comes before the run, the completed times after it."""
+    operations, clock = site.store.operations, Clock()
+    request, left = operations.request, [AT_US - HOUR_US, AT_US - 2 * HOUR_US]
+
+    def in_the_worst_order(commands: Sequence[Command]) -> Steps[list[Any]]:
+        late = [i for i, command in enumerate(commands) if command[:2] == ("HMGET", "featuredsl:batch")]
+        found = yield from request([c for i, c in enumerate(commands) if i not in late])
+        for i in late:
+            if left:
+                run_batch(site, left[-1], 40 + len(left))
+                left.pop()
+            found.insert(i, (yield from request([commands[i]]))[0])
+        return found
+
+    run_batch(site, AT_US - 3 * HOUR_US, 40)
+    monkeypatch.setattr(operations, "address", replace(operations.address, cluster=True))
+    monkeypatch.setattr(operations, "request", in_the_worst_order)
+    reader = site.reader(clock, cache_ttl_s=0.0)
+    assert daily(reader) == (42, "STALE", AT_US - 2 * HOUR_US)
+    clock.now += 1
+    assert daily(reader) == (41, "OK", AT_US - HOUR_US)
+    assert left == []
+
+
+def test_a_run_that_died_before_its_mark_costs_no_reader_a_value(site: Site) -> None:
+    reader = site.reader(cache_ttl_s=0.0)
+    hours = [AT_US - i * HOUR_US for i in (4, 3, 2, 1)]
+    run_batch(site, hours[0], 40)
+    run_batch(site, hours[1], 41)
+    run_batch(site, hours[2], 42, ends=False)
+    assert daily(reader, AT_US) == (41, "STALE", hours[1])
+    run_batch(site, hours[3], 43, ends=False)
+    assert daily(reader, AT_US) == (43, "STALE", hours[3])
+    assert daily(reader, AT_US - HOUR_US) == (42, "STALE", hours[2])
+    assert daily(reader, AT_US - 2 * HOUR_US) == (0, "STALE", None)
+    site.store.mark_batch(reader.layout("user"), "1h", hours[3])
+    assert daily(site.reader(), AT_US) == (43, "OK", hours[3])
+
+
+def test_no_snapshot_as_of_a_completed_time_is_no_event(site: Site) -> None:
+    reader = site.reader(cache_ttl_s=0.0)
+    run_batch(site, AT_US - 3 * HOUR_US, 40)
+    site.store.mark_batch(reader.layout("user"), "1h", AT_US - 2 * HOUR_US)
+    assert daily(reader, AT_US) == (0, "STALE", AT_US - 2 * HOUR_US)
+    run_batch(site, AT_US - HOUR_US, 42, ends=False)
+    assert daily(reader, AT_US) == (0, "STALE", AT_US - 2 * HOUR_US)
+
+
+def test_a_read_asks_for_the_batch_times_of_its_groups_only(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock, cache_ttl_s=0.0)
+    run_batch(site, AT_US - HOUR_US, 42)
+    many = {f"g{i}@v/1h": "1796040000000000,1796043600000000" for i in range(2_000)}
+    site.server.client.hset("featuredsl:batch", mapping=many)
+    daily(reader)
+    clock.now += 1
+    before = site.server.client.info("stats")
+    assert daily(reader) == (42, "OK", AT_US - HOUR_US)
+    after = site.server.client.info("stats")
+    assert after["total_reads_processed"] - before["total_reads_processed"] == 2  # ours, and the question itself
+    assert after["total_net_output_bytes"] - before["total_net_output_bytes"] < 20_000
 
 
 def test_without_an_answer_a_read_raises_or_gives_what_was_read_last(site: Site) -> None:

@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
+from featuredsl import EventSource, feature, feature_group
+from featuredsl.finalize import Finalizer
 from featuredsl.online.codec import Tile, decode_ring, encode_rank, encode_slot
 from featuredsl.online.layout import Column, RingTier, StoreLayout, WideTier
+from featuredsl.online.store import OnlineStore
 from featuredsl.online.wide_codec import WideTile, decode_wide, encode_wide_tile
+from featuredsl.tiles import store_layout
 from tests.support.redis_process import RedisProcess
 
 LUA = Path(__file__).parents[3] / "jobs" / "flink" / "connector" / "src" / "main" / "resources" / "lua"
@@ -240,3 +244,27 @@ def test_a_hash_expires_with_its_newest_tile_or_value(server: RedisProcess) -> N
     assert not server.client.exists(LAYOUT.key(("old",), "X"))
     write_wide(server, [("kept", wide_tile(1, 1))])
     assert server.client.pexpiretime(LAYOUT.key(("kept",), "X")) == -1
+
+
+def test_an_event_a_minute_ahead_leaves_the_window_as_it_is(server: RedisProcess) -> None:
+    clicks = EventSource("clicks", event_time="ts", schema={"u": str})
+
+    @feature_group(name="ahead", entity="u")
+    class Ahead:
+        @feature(freshness="realtime", window="1m")
+        def n(e: clicks) -> int:  # type: ignore[valid-type]
+            return e.count()  # type: ignore[attr-defined,no-any-return]
+
+    plan = Ahead.plan  # type: ignore[attr-defined]
+    layout = store_layout(plan)
+    (tier,) = layout.ring
+    now_us = FAR * HOP
+    times = [now_us - 5_000_000 * i + 1_000_000 for i in range(12, 0, -1)] + [now_us + 58_000_000]
+    for time_us in times:
+        slot = encode_slot(tier, Tile(time_us // tier.hop_us, 1, time_us, (1,)))
+        common = [layout.header(), layout.offset(tier.name), tier.slots, tier.slot_size, layout.total_size, tier.hop_us]
+        script, key = (LUA / "ring.lua").read_text(), layout.key(("a",), "R")
+        assert server.client.eval(script, 1, key, *common, 0, slot) == [1, 0, 0]
+    with OnlineStore(server.url) as store:
+        (state,) = store.read([(layout, ("a",))])
+    assert Finalizer(plan).values(state, now_us, {})["n"].value == 12

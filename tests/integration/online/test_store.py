@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import permutations
+from threading import Barrier, Thread
 
 import pytest
 
@@ -88,6 +89,53 @@ def test_the_pointer_to_the_current_version(store: OnlineStore) -> None:
     store.set_current("g", "v2")
     assert store.current(["g", "h"]) == {"g": "v2"}
     assert store.current([]) == {}
+
+
+def test_marks_of_versions_that_no_reader_follows_are_forgotten(store: OnlineStore) -> None:
+    layouts = {version: replace(LAYOUT, version=version) for version in ("v1", "v2", "v3")}
+    other = replace(LAYOUT, group="g2", version="v1")
+    for layout in (*layouts.values(), other):
+        for tier in ("1h", "1d"):
+            store.mark_batch(layout, tier, 20)
+    store.set_current("g", "v1")
+    store.set_current("g", "v2")
+    assert {field for field in store.meta().marks if field.startswith("g@")} == {
+        "g@v1/1h", "g@v1/1d", "g@v2/1h", "g@v2/1d",
+    }  # fmt: skip
+    store.mark_batch(layouts["v3"], "1h", 20)
+    store.set_current("g", "v3")
+    store.set_current("g", "v3")
+    assert set(store.meta().marks) == {"g@v2/1h", "g@v2/1d", "g@v3/1h", "g2@v1/1h", "g2@v1/1d"}
+
+
+def test_simultaneous_runs_lose_no_mark(server: RedisProcess, store: OnlineStore) -> None:
+    rounds, together = range(2, 400, 2), Barrier(3)
+
+    def run(offset: int) -> None:
+        with OnlineStore(server.url) as own:
+            for start in rounds:
+                together.wait(10)
+                own.mark_batch(LAYOUT, "1d", start + offset)
+                together.wait(10)
+
+    threads = [Thread(target=run, args=(offset,)) for offset in (0, 1)]
+    for thread in threads:
+        thread.start()
+    found = []
+    for _ in rounds:
+        together.wait(10)
+        together.wait(10)
+        found.append(store.meta().marks["g@v1/1d"])
+    for thread in threads:
+        thread.join()
+    assert [marks for marks in found if marks[0] != marks[1] + 1] == []
+
+
+@pytest.mark.parametrize("order", list(permutations([10, 20, 30])))
+def test_the_two_newest_marks_stay_in_any_order_and_any_repeats(store: OnlineStore, order: tuple[int, ...]) -> None:
+    for as_of in (*order, *order):
+        store.mark_batch(LAYOUT, "1h", 1_796_040_000_000_000 + as_of)
+    assert store.meta().batch_marks("g", "v1") == {"1h": (1_796_040_000_000_030, 1_796_040_000_000_020)}
 
 
 @pytest.mark.parametrize("order", list(permutations([10, 20, 30])))
