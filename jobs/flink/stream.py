@@ -186,7 +186,7 @@ class _Start:
         }
         if begin.restore is None:
             with self._store() as store:
-                store.round_trip(reset_commands(group_id, [source.name for source in self.sources]))
+                store.replies(reset_commands(group_id, [source.name for source in self.sources]))
         handle = submit(MODULE, config, settings, restore=begin.restore or "")
         record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics)
         write_record(records_folder(settings), record)
@@ -209,7 +209,7 @@ class _Start:
         with self._store() as store:
             for group, version in begin.versions.items() if begin.warm else ():
                 store.set_filling(group, version)
-            store.round_trip([("HSET", streams_key(prefix), note.name, note.to_json())])
+            store.replies([("HSET", streams_key(prefix), note.name, note.to_json())])
 
     def handle(self, record: JobRecord) -> JobHandle:
         settings = self.settings
