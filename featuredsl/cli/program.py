@@ -31,7 +31,7 @@ def chosen(groups: Mapping[str, GroupPlan], names: str) -> list[GroupPlan]:
 
 
 def program(plans: list[GroupPlan], target: str) -> str:
-    """The SQL text of the groups for an engine; addresses are those of the settings, without logins, or placeholders."""
+    """The SQL text of the groups for an engine; addresses are those of the settings, without login, or placeholders."""
     if target == "flink":
         for plan in plans:
             refuse_unstreamable(plan, target)
