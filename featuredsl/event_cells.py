@@ -104,7 +104,7 @@ def bad_times(source: EventSource, times: Mapping[str, str]) -> str:
 
 def time_us(source: EventSource, text: str) -> str:
     """Microseconds of an integer in the source's unit or of an ISO text with a zone; null when neither."""
-    number = f"TRY_CAST({text} AS BIGINT)"
+    number = f"TRY_CAST({text} AS BIGINT)::HUGEINT"
     moment = f"epoch_us(TRY_CAST({text} AS TIMESTAMPTZ))"
     us = (
         f"CASE WHEN regexp_full_match({text}, '[+-]?[0-9]+') THEN TRY_CAST({number} * {UNIT_US[source.time_unit]} "

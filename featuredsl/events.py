@@ -14,6 +14,7 @@ from featuredsl.errors import InputError
 from featuredsl.event_bytes import marked, reading
 from featuredsl.event_cells import BAD_TIME
 from featuredsl.event_csv import forget, malformed, numbered
+from featuredsl.event_repeats import refuse_repeated_keys
 from featuredsl.event_scans import json_rows, scan
 from featuredsl.sources import EventSource
 
@@ -56,6 +57,8 @@ def load_events(
                 raise
             with marked(path) as copy:
                 table = _scanned(con, source, scan(source, copy))
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        refuse_repeated_keys(con, table)
     bad = malformed(con, path) if path.suffix.lower() == ".csv" else []
     loaded, refused = _load(con, source, path, table, as_of_us, keys)
     if bad and not loaded.rows and not loaded.rejected and not loaded.later:
@@ -73,6 +76,7 @@ def load_records(con: duckdb.DuckDBPyConnection, source: EventSource, records: S
     if records:
         con.execute("INSERT INTO fdsl_records SELECT unnest(?)", [list(records)])
     table = _scanned(con, source, json_rows("SELECT fdsl_raw FROM fdsl_records", source))
+    refuse_repeated_keys(con, table)
     return _load(con, source, Path("events"), table)[1]
 
 

@@ -32,10 +32,11 @@ INDEX = "registry.json"
 FORMAT = 2
 READABLE = (1, 2)
 KEPT = 20
-"""How many earlier versions of a group are kept."""
+"""How many earlier versions of a group are kept; of those before them only the names of their store versions."""
 ATTEMPTS = 20
 """How often a change is made anew where others change the index at the same time."""
 _PAUSE_S = 0.02
+_NOT_PAST = ("history", "origin", "dropped")
 
 Entry = dict[str, Any]
 
@@ -111,7 +112,8 @@ class Registry:
         """The definition whose values a store version, or a generation of it, holds.
 
         The current one or, while readers have not moved on yet, an earlier one; the current one too for a version that
-        this registry does not know. Raises InputError as `group`.
+        this registry never had. Raises InputError as `group`, StateError for a version whose definition is not kept
+        any more: no other one says what its values mean.
         """
         base = base_of(store_version)
         if self.store_version(name) == base:
@@ -123,6 +125,12 @@ class Registry:
                 plan = _definitions(self.root, files, one["file"]).get(name)
                 if plan is not None and plan.version == one["version"]:
                     return plan
+        if entry and base in entry.get("dropped", ()):
+            raise StateError(
+                f"{files.where}: the definition of {name}@{base} is not kept any more (the last {KEPT} are), so its "
+                f"values cannot be read; fill the current version with `featuredsl run stream --group {name}`, or "
+                f"`featuredsl rebuild {name}`, and readers move to it"
+            )
         return self.groups[name]
 
 
@@ -214,8 +222,7 @@ class _Change:
             return _entry(plan, self.file, self.suffix, self.at_us, before) | {"origin": self.origin}
         stale = removed | {"stored": "", "version": ""}
         made = _entry(plan, self.file, self.suffix, self.at_us, stale)
-        past = [*removed["history"], _without_history(removed)][-KEPT:]
-        return made | {"history": past, "origin": self.origin}
+        return made | _past(removed) | {"origin": self.origin}
 
 
 def _replaced(files: Files, change: _Change) -> tuple[_Index, _Index]:
@@ -266,11 +273,18 @@ def _entry(plan: GroupPlan, file: str, suffix: str, at_us: int | None, before: E
     same_store = before["stored"] in (own["stored"], plan.version) and before["suffix"] == suffix
     if same_store and before["version"] == plan.version:
         return {**before, "file": file}
-    past = [*before["history"], _without_history(before)][-KEPT:]
-    kept = before["store_version"]
-    used = {entry["store_version"] for entry in past}
-    store_version = kept if same_store else _fresh(plan.version, suffix, used)
-    return {**own, "store_version": store_version, "applied_us": at_us, "history": past}
+    past = _past(before)
+    used = {entry["store_version"] for entry in past["history"]} | set(past.get("dropped", ()))
+    store_version = before["store_version"] if same_store else _fresh(plan.version, suffix, used)
+    return {**own, "store_version": store_version, "applied_us": at_us, **past}
+
+
+def _past(before: Entry) -> Entry:
+    """What the entry after this one says of the past: the last versions, and store versions that are not among them."""
+    every = [*before["history"], {key: value for key, value in before.items() if key not in _NOT_PAST}]
+    kept, names = every[-KEPT:], {entry["store_version"] for entry in every[:-KEPT]}
+    dropped = sorted(names.union(before.get("dropped", ())) - {entry["store_version"] for entry in kept})
+    return {"history": kept} | ({"dropped": dropped} if dropped else {})
 
 
 def _fresh(version: str, suffix: str, used: set[str]) -> str:
@@ -285,10 +299,6 @@ def _fresh(version: str, suffix: str, used: set[str]) -> str:
 
 def _version(entry: Entry) -> Version:
     return Version(entry["version"], entry["store_version"], entry["file"], entry["applied_us"])
-
-
-def _without_history(entry: Entry) -> Entry:
-    return {key: value for key, value in entry.items() if key not in ("history", "origin")}
 
 
 def _remove_unnamed(files: Files, named: set[str]) -> None:

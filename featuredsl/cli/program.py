@@ -12,6 +12,7 @@ from featuredsl.compilers.offline import LABELS, point_in_time
 from featuredsl.compilers.scalar import DUCKDB, SPARK, Dialect
 from featuredsl.compilers.wide import wide_note, wide_rows
 from featuredsl.errors import InputError, UnsupportedError, unknown
+from featuredsl.online.address import shown
 from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
 from featuredsl.tiles import refuse_unstreamable, store_layout
@@ -30,12 +31,13 @@ def chosen(groups: Mapping[str, GroupPlan], names: str) -> list[GroupPlan]:
 
 
 def program(plans: list[GroupPlan], target: str) -> str:
-    """The SQL text of the groups for an engine; addresses are those of the settings, or placeholders."""
+    """The SQL text of the groups for an engine; addresses are those of the settings, without login, or placeholders."""
     if target == "flink":
         for plan in plans:
             refuse_unstreamable(plan, target)
         settings = Settings.load()
-        config = StreamConfig(settings.kafka or "KAFKA", settings.redis or "redis://REDIS", settings.prefix, "GROUP-ID")
+        redis = shown(settings.redis or "redis://REDIS")
+        config = StreamConfig(settings.kafka or "KAFKA", redis, settings.prefix, "GROUP-ID")
         return ";\n\n".join(statements([GroupTarget(p, store_layout(p)) for p in plans], config)) + ";"
     dialect = SPARK if target == "spark" else DUCKDB
     return ";\n\n".join(text for plan in plans for text in _queries(plan, dialect)) + ";"

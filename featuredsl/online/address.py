@@ -14,7 +14,7 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
 from featuredsl.errors import InputError, unknown
 
@@ -67,7 +67,7 @@ class Address:
 
 def parse_address(url: str) -> Address:
     """The address of a URL. Raises InputError, which shows no password, for any other text."""
-    safe = _safe(url)
+    safe = shown(url)
     try:
         return _parsed(url, safe)
     except ValueError as error:
@@ -81,6 +81,8 @@ def parse_address(url: str) -> Address:
 
 def _parsed(url: str, safe: str) -> Address:
     parts = urlsplit(url)
+    if "@" in _after_login(parts):
+        raise ValueError("in user and password `/`, `?` and `#` are written %2F, %3F and %23")
     if parts.scheme not in _SCHEMES:
         raise ValueError(f"it does not begin with {', '.join(f'{scheme}://' for scheme in _SCHEMES[:-1])} or unix://")
     cluster, tls = parts.scheme.endswith("+cluster"), parts.scheme.startswith("rediss")
@@ -98,6 +100,12 @@ def _parsed(url: str, safe: str) -> Address:
     if cluster and db:
         raise ValueError("a cluster has only database 0")
     return Address(safe, nodes, cluster, unquote(user), unquote(password), db, tls, _files(options, tls))
+
+
+def _after_login(parts: SplitResult) -> str:
+    """Where an `@` shows that a login was cut short: all that follows the host but paths, which may have one."""
+    query = "" if parts.query.partition("=")[0] in (*_FILES, "db") else parts.query
+    return parts.fragment + query + ("" if parts.scheme == "unix" else parts.path)
 
 
 def _files(options: dict[str, str], tls: bool) -> tuple[tuple[str, str], ...]:
@@ -124,6 +132,8 @@ def _db(text: str) -> int:
     return int(text)
 
 
-def _safe(url: str) -> str:
-    scheme, separator, rest = url.rpartition("://")
-    return scheme + separator + rest.rpartition("@")[2]
+def shown(url: str) -> str:
+    """A URL as it may be shown: without anything between its scheme and the last `@`, where passwords stand."""
+    scheme, separator, rest = url.partition("://")
+    _, _, place = (rest if separator else url).rpartition("@")
+    return (scheme + separator if separator and "@" not in scheme else "") + place

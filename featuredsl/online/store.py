@@ -79,14 +79,14 @@ class Operations:
         (reply,) = yield from self.request([command])
         return self.checked(reply)
 
-    def checked(self, reply: Any) -> Any:
-        """The reply, unless it is an error."""
+    def checked(self, reply: Any, command: str = "") -> Any:
+        """The reply, unless it is an error: DependencyError, which names the command where one is given."""
         if isinstance(reply, ReplyError):
-            raise self._refused(reply) from reply
+            raise self._refused(reply, command) from reply
         return reply
 
-    def _refused(self, error: ReplyError) -> DependencyError:
-        return DependencyError(f"Redis at {self.address.text} refused: {error}")
+    def _refused(self, error: ReplyError, command: str = "") -> DependencyError:
+        return DependencyError(f"Redis at {self.address.text} refused{command and f' {command}'}: {error}")
 
     def read(self, entities: Sequence[EntityRef]) -> Steps[list[EntityState]]:
         """See `OnlineStore.read`."""
@@ -233,6 +233,12 @@ class OnlineStore:
         Raises DependencyError when Redis does not answer.
         """
         return self.run(self.operations.request(commands)) if commands else []
+
+    def replies(self, commands: Sequence[Command]) -> list[Any]:
+        """As `round_trip`, but an error of the server is a DependencyError that names the command."""
+        for command, reply in zip(commands, found := self.round_trip(commands), strict=True):
+            self.operations.checked(reply, str(command[0]))
+        return found
 
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""

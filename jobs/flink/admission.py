@@ -50,7 +50,7 @@ def check_eviction(store: OnlineStore, url: str) -> None:
 
     `noeviction` refuses writes when memory is full, and the sink waits; `volatile-ttl` gives up what expires first.
     """
-    (text,) = store.round_trip([("INFO", "memory")])
+    (text,) = store.replies([("INFO", "memory")])
     lines = dict(line.split(":", 1) for line in _text(text).splitlines() if ":" in line)
     policy = lines.get("maxmemory_policy", "")
     if policy and policy not in SAFE_POLICIES:

@@ -23,6 +23,7 @@ from featuredsl.tiles import BATCH_TIERS, batch_features, stream_lookups, stream
 from featuredsl.times import SECOND
 from jobs.flink.handle import find_jobs
 from jobs.flink.lag import read_up_to, summed
+from jobs.flink.records import file_stem, read_records
 from jobs.flink.rest import call
 from jobs.kafka import Offsets, committed_offsets, end_offsets
 from monitors.freshness import Measured
@@ -85,17 +86,28 @@ class Look:
 def look(settings: Settings, registry: Registry, store: OnlineStore, now_us: int) -> Look:
     """Ask Redis, Kafka and Flink. Raises DependencyError without Redis; the others may be away."""
     meta = store.meta()
-    stored = store.round_trip([("HVALS", streams_key(settings.prefix))])[0]
-    notes = current_notes(StreamNote.from_json(text) for text in stored)
+    stored = store.replies([("HVALS", streams_key(settings.prefix))])[0]
+    notes = current_notes([StreamNote.from_json(text) for text in stored] or _recorded(settings, registry))
     problems: dict[str, str] = {}
     jobs = tuple(_job(settings, store, note, problems) for note in notes)
     tiers = (one for plan in registry.groups.values() for one in _tiers(plan, registry, jobs, meta, now_us))
     return Look(now_us, jobs, tuple(tiers), problems)
 
 
+def _recorded(settings: Settings, registry: Registry) -> Iterator[StreamNote]:
+    """The jobs that were submitted from here, where Redis has no notes of any: it may have been emptied."""
+    folder = settings.home / "flink" / "jobs"
+    for record in read_records(folder):
+        plans = [registry.groups[name] for name in record.versions if name in registry.groups]
+        found = {source.name: settings.prefix + source.topic for plan in plans for source in plan.streams}
+        topics = {source: name for source, name in found.items() if name in record.topics}
+        at_us = (folder / f"{file_stem(record.name)}.json").stat().st_mtime_ns // 1000
+        yield StreamNote(record.name, record.job_id, record.group_id, tuple(record.versions), topics, at_us)
+
+
 def _job(settings: Settings, store: OnlineStore, note: StreamNote, problems: dict[str, str]) -> JobLook:
     sources = list(note.topics)
-    progress = parse_progress(sources, store.round_trip(read_commands(note.group_id, sources)))
+    progress = parse_progress(sources, store.replies(read_commands(note.group_id, sources)))
     topics = list(dict.fromkeys(note.topics.values()))
     ends: Offsets = {}
     committed: Offsets = {}

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import click
 
-from featuredsl.errors import DependencyError, InputError
+from featuredsl.errors import DependencyError, FeatureError, InputError
 from featuredsl.online.store import OnlineStore
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
@@ -38,12 +38,16 @@ class Watcher:
     text: str = ""
 
     def look(self, store: OnlineStore, now_us: int) -> Look:
-        """One look: the new exposition, and alert events on the topic of drift events."""
+        """One look: the new exposition, and alert events on the topic of drift events.
+
+        The state moves on only when they are sent: what Kafka did not take is raised again by the next look.
+        """
         found = look(self.settings, Registry.load(self.settings.registry), store, now_us)
-        self.state, events = step(self.state, found.tiers, now_us, self.objective)
-        self.text = render(families(found, self.state, self.objective))
+        state, events = step(self.state, found.tiers, now_us, self.objective)
+        self.text = render(families(found, state, self.objective))
         if events and self.alerts:
             self._publish(events)
+        self.state = state
         return found
 
     def _publish(self, events: list[dict[str, object]]) -> None:
@@ -121,7 +125,7 @@ def _watch(watcher: Watcher, store: OnlineStore, interval: float) -> None:
         try:
             problems = watcher.look(store, time.time_ns() // 1000).problems
             problem = "; ".join(problems.values()) or None
-        except DependencyError as error:
+        except FeatureError as error:
             watcher.text, problem = "", str(error)
         if problem is not None and problem != told:
             click.echo(f"warning: {problem}", err=True)

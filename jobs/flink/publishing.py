@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 def publish(store: OnlineStore, namespace: str, record: JobRecord, say: Say) -> None:
     """Move readers to the job's versions. Raises InputError when another start has taken its place meanwhile."""
-    found = store.round_trip([("HGET", streams_key(namespace), record.name)])[0]
+    found = store.replies([("HGET", streams_key(namespace), record.name)])[0]
     if found and StreamNote.from_json(found).job_id != record.job_id:
         msg = f"another start of {record.name} has replaced the job {record.job_id}; readers stay with that one"
         raise InputError(msg)

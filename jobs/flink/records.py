@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -12,6 +13,9 @@ from urllib.request import url2pathname
 from featuredsl.errors import FeatureError, StateError
 from featuredsl.files import LocalFiles
 from jobs.flink.rest import call
+
+NAME_BYTES = 120
+"""Of a job's name in the names of its files; file systems take 255 with what stands around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +36,21 @@ class JobRecord:
     published: bool = False
 
 
+def file_stem(name: str) -> str:
+    """The name of a job as that of its files: of a long one the beginning, and a hash that tells it from others."""
+    data = name.encode()
+    if len(data) <= NAME_BYTES:
+        return name
+    return f"{data[:NAME_BYTES].decode(errors='ignore')}-{hashlib.sha256(data).hexdigest()[:16]}"
+
+
 def read_record(folder: Path, name: str) -> JobRecord | None:
     """The last submission of that name; None when there was none. Raises StateError for a broken file."""
-    content = LocalFiles(folder).read(f"{name}.json")
+    return _read(folder, file_stem(name))
+
+
+def _read(folder: Path, stem: str) -> JobRecord | None:
+    content = LocalFiles(folder).read(f"{stem}.json")
     if content is None:
         return None
     try:
@@ -43,19 +59,19 @@ def read_record(folder: Path, name: str) -> JobRecord | None:
         required = {key: data[key] for key in ("name", "job_id", "group_id", "versions")}
         return JobRecord(**{**data, **required, **lists})
     except (ValueError, KeyError, TypeError) as error:
-        msg = f"{folder / name}.json is no record of a submitted job ({error!r}); remove it to start afresh"
+        msg = f"{folder / stem}.json is no record of a submitted job ({error!r}); remove it to start afresh"
         raise StateError(msg) from error
 
 
 def read_records(folder: Path) -> list[JobRecord]:
     """The last submission of every name."""
-    names = [name.removesuffix(".json") for name in LocalFiles(folder).names() if name.endswith(".json")]
-    return [record for name in names if (record := read_record(folder, name)) is not None]
+    stems = [name.removesuffix(".json") for name in LocalFiles(folder).names() if name.endswith(".json")]
+    return [record for stem in stems if (record := _read(folder, stem)) is not None]
 
 
 def write_record(folder: Path, record: JobRecord) -> None:
     """Replace the record of that name at once."""
-    LocalFiles(folder).replace(f"{record.name}.json", (json.dumps(asdict(record), indent=1) + "\n").encode())
+    LocalFiles(folder).replace(f"{file_stem(record.name)}.json", (json.dumps(asdict(record), indent=1) + "\n").encode())
 
 
 def newest_checkpoint(url: str, job_id: str, folder_url: str) -> str | None:

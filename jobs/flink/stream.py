@@ -137,14 +137,14 @@ class _Start:
         """One start of a job at a time, on whatever machine. A lock that was left behind ends after ten minutes."""
         key, token = f"featuredsl:{self.settings.prefix}starting:{self.name}", secrets.token_hex(8)
         with self.store() as store:
-            if store.round_trip([("SET", key, token, "NX", "PX", LOCK_MS)])[0] is None:
+            if store.replies([("SET", key, token, "NX", "PX", LOCK_MS)])[0] is None:
                 msg = f"another start of {self.name} is under way; if it was killed, try again in ten minutes"
                 raise InputError(msg)
         try:
             yield
         finally:
             with self.store() as store:
-                store.round_trip([("DEL", key)])
+                store.replies([("DEL", key)])
 
     def waiting(self, fresh: bool) -> JobRecord | None:
         """The job that fills what is applied now and runs, but is not followed yet.
@@ -227,7 +227,7 @@ class _Start:
         }
         if begin.restore is None:
             with self.store() as store:
-                store.round_trip(reset_commands(group_id, [source.name for source in self.sources]))
+                store.replies(reset_commands(group_id, [source.name for source in self.sources]))
         handle = submit(MODULE, config, settings, restore=begin.restore or "")
         record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics, begin.restore, before)
         write_record(records_folder(settings), record)
@@ -250,7 +250,7 @@ class _Start:
         with self.store() as store:
             for group, version in begin.versions.items() if begin.warm else ():
                 store.set_filling(group, version)
-            store.round_trip([("HSET", streams_key(prefix), note.name, note.to_json())])
+            store.replies([("HSET", streams_key(prefix), note.name, note.to_json())])
 
     def end_before(self, record: JobRecord, say: Say) -> None:
         """End the jobs that this one has replaced, and note that readers follow it."""

@@ -17,6 +17,7 @@ from featuredsl.errors import DependencyError, FeatureError
 from featuredsl.settings import Settings
 from jobs.flink.distribution import client_command, client_environment, flink_home
 from jobs.flink.handle import JobHandle
+from jobs.flink.records import file_stem
 from jobs.flink.rest import call, root_cause
 from jobs.wheel import wheel
 
@@ -42,13 +43,11 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings, *, re
         "checkpoint_dir": checkpoint_dir(settings),
         **config,
     }
-    folder = _client_folder(settings, name)
-    path = folder / f"{name}.json"
-    path.write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
+    path = _write_config(_client_folder(settings, name), name, full)
     output = _run_client(job_module, path, settings, restore)
     found = JOB_ID.search(output)
     if found is None:
-        raise _refused(name, output, settings.logs / f"submit-{name}.log")
+        raise _refused(name, output, _log(settings, path))
     return JobHandle(
         job_id=found.group(1),
         name=name,
@@ -78,7 +77,7 @@ def _client_folder(settings: Settings, name: str) -> Path:
 
     One for each job: clients that run beside each other must not rewrite each other's configuration.
     """
-    folder = settings.home / "flink" / "client" / name
+    folder = settings.home / "flink" / "client" / file_stem(name)
     (folder / "scratch").mkdir(parents=True, exist_ok=True)
     settings.logs.mkdir(parents=True, exist_ok=True)
     shutil.copy(flink_home() / "conf" / "log4j-cli.properties", folder / "log4j-cli.properties")
@@ -86,9 +85,22 @@ def _client_folder(settings: Settings, name: str) -> Path:
     return folder
 
 
+def _write_config(folder: Path, name: str, config: Mapping[str, Any]) -> Path:
+    """The configuration as a file that only its owner may read: addresses hold passwords."""
+    path = folder / f"{file_stem(name)}.json"
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
+        file.write(json.dumps(config, indent=2) + "\n")
+    return path
+
+
+def _log(settings: Settings, config: Path) -> Path:
+    return settings.logs / f"submit-{config.stem}.log"
+
+
 def _run_client(job_module: str, config: Path, settings: Settings, restore: str) -> str:
     name, folder = config.stem, config.parent
-    log = settings.logs / f"submit-{name}.log"
+    log = _log(settings, config)
     address = urlsplit(settings.flink)
     command = [
         *client_command(folder, settings.logs / "flink-client.log", folder / "scratch"),

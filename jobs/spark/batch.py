@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from featuredsl.errors import StateError
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.registry import Registry
@@ -123,7 +124,11 @@ def _targets(job: BatchJob, progress: Progress) -> list[Target]:
     for name in names:
         versions = [versions[name] for versions in (current, filling) if name in versions]
         for version in dict.fromkeys(versions or [job.registry.store_versions[name]]):
-            plan = job.registry.plan_of(name, version)
+            try:
+                plan = job.registry.plan_of(name, version)
+            except StateError as error:
+                progress(f"{name}@{version} is not refreshed: {error}")
+                continue
             changed = [source for source, made in inputs_of([plan]).items() if job.sources.get(source) != made]
             if changed:
                 progress(f"{name}@{version} is not refreshed: {', '.join(changed)} is defined differently now")

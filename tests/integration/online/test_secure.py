@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from featuredsl.errors import DependencyError
+from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.codec import Tile, encode_ring
 from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
+from featuredsl.online.progress import key, reset_commands, streams_key
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
+from jobs.flink.admission import check_eviction
 from localstack.process import free_ports
 from tests.support.certificates import Certificates, make_certificates
 from tests.support.documented import acl_rules
@@ -126,3 +128,42 @@ def test_users_with_the_documented_commands_only(server: RedisProcess) -> None:
         assert "other" not in str(caught.value)
     finally:
         server.client.execute_command("ACL DELUSER", "featuredsl-read", "featuredsl-batch")
+
+
+def test_the_user_of_stream_jobs_may_do_what_starting_and_watching_them_takes(server: RedisProcess) -> None:
+    server.client.execute_command("ACL SETUSER", "featuredsl-stream", "reset", *acl_rules("featuredsl-stream"), ">pw")
+    server.client.hset(key("group", "clicks", "accepted"), mapping={"n": 1})
+    try:
+        url = "redis://featuredsl-stream:pw@" + server.url.removeprefix("redis://")
+        with OnlineStore(url) as store:
+            check_eviction(store, url)
+            server.client.config_set("maxmemory-policy", "allkeys-lru")
+            with pytest.raises(InputError, match="maxmemory-policy allkeys-lru"):
+                check_eviction(store, url)
+            store.replies(reset_commands("group", ["clicks"]))
+            assert server.client.exists(key("group", "clicks", "accepted")) == 0
+            store.replies([("HSET", streams_key(""), "job", "{}")])
+            assert store.replies([("HVALS", streams_key(""))]) == [[b"{}"]]
+            assert store.write_batch(LAYOUT, "1h", FAR_US, [((7,), (1,))]) == BatchWrite(written=1)
+            store.set_filling("g", "v1")
+            store.set_current("g", "v1")
+            assert store.current(["g"]) == {"g": "v1"}
+    finally:
+        server.client.config_set("maxmemory-policy", "noeviction")
+        server.client.execute_command("ACL DELUSER", "featuredsl-stream")
+
+
+def test_a_command_that_is_not_allowed_is_named(server: RedisProcess) -> None:
+    """Before a start: eviction is not taken for safe, counts not for forgotten, because Redis would not say."""
+    server.client.execute_command("ACL SETUSER", "reader", "reset", *acl_rules("featuredsl-read"), ">pw")
+    try:
+        url = "redis://reader:pw@" + server.url.removeprefix("redis://")
+        with OnlineStore(url) as store:
+            assert store.replies([("HVALS", streams_key(""))]) == [[]]
+            with pytest.raises(DependencyError, match="refused INFO: NOPERM") as caught:
+                check_eviction(store, url)
+            assert "pw" not in str(caught.value)
+            with pytest.raises(DependencyError, match="refused DEL: NOPERM"):
+                store.replies(reset_commands("group", ["clicks"]))
+    finally:
+        server.client.execute_command("ACL DELUSER", "reader")

@@ -72,6 +72,9 @@ class RowIds:
         return e.rowid.sum()
 
 
+A_TIME = "a time is ISO 8601 with a zone, or an integer in ms"
+
+
 class Files:
     """Events and labels in a folder."""
 
@@ -128,6 +131,8 @@ def values(result: HistoryResult) -> list[tuple[Any, ...]]:
         (b"a\xe9,1,0.5,true,%d\n" % T, "bad_utf8", None),
         (b"a\xe9,1\n", "bad_utf8", None),
         (b'"a"b,1,0.5,true,%d\n' % T, "bad_quotes", None),
+        (b"a,1,0.5,true,9223372036854775807\n", "bad_time", f"ts: found '9223372036854775807'; {A_TIME}"),
+        (b"a,1,0.5,true,%d000000\n" % T, "bad_time", f"ts: found '{T}000000'; {A_TIME}"),
         (b"a,x,0.5,true,%d\n" % T, "bad_type", "m"),
         (b"a,1.5,0.5,true,%d\n" % T, "bad_type", "m"),
         (b"a,9223372036854775808,0.5,true,%d\n" % T, "bad_type", "m"),
@@ -189,7 +194,13 @@ def test_lines_of_a_csv_file_that_is_read_in_parts(files: Files) -> None:
         (b"\xff", "bad_utf8", None),
         (b'{"u": null, "ts": %d}' % T, "null_entity", "u"),
         (b'{"ts": %d}' % T, "null_entity", "u"),
-        (b'{"u": "a", "x": 1}', "bad_time", "ts: found None; a time is ISO 8601 with a zone, or an integer in ms"),
+        (b'{"u": "a", "x": 1}', "bad_time", f"ts: found None; {A_TIME}"),
+        (b'{"u": "a", "ts": %d000000}' % T, "bad_time", f"ts: found {T}000000; {A_TIME}"),
+        (b'{"u": "a", "ts": -9223372036854775808}', "bad_time", f"ts: found -9223372036854775808; {A_TIME}"),
+        (b'{"u": "a", "ts": "%d000000"}' % T, "bad_time", f"ts: found '{T}000000'; {A_TIME}"),
+        (b'{"u": "a", "m": 1, "ts": %d, "m": 2}' % T, "duplicate_key", "m"),
+        (b'{"u": "a", "other": 1, "ts": %d, "other": 1}' % T, "duplicate_key", "other"),
+        (b'{"u": "a", "m": 1, "ts": %d, "\\u006d": 1}' % T, "duplicate_key", "m"),
     ],
 )
 def test_a_bad_record_of_json_lines_has_its_line(files: Files, bad: bytes, reason: str, detail: str | None) -> None:
@@ -198,6 +209,18 @@ def test_a_bad_record_of_json_lines_has_its_line(files: Files, bad: bytes, reaso
     assert values(result) == [(2, 1.0, 1, [1])]
     assert result.loaded == [Loaded("clicks", 2, 2)]
     assert files.letters() == [(4, reason, detail, bad), (8, reason, detail, bad)]
+
+
+def test_keys_that_only_look_repeated(files: Files) -> None:
+    """A text that holds the key, an escaped quote, a key that holds another, the same key in an object inside."""
+    lines = [
+        {"u": "a", "m": 1, "x": 0.5, "ts": T, "note": '"m": 2, "m"'},
+        {"u": "a", "m": 1, "x": 0.5, "ts": T, "m, m": 1, 'm"': 2},
+        {"u": "a", "m": 1, "x": 0.5, "ts": T, "inside": {"m": 1, "u": {"u": 2}}},
+    ]
+    result = files.build("clicks.jsonl", "\n".join(map(json.dumps, lines)).encode())
+    assert values(result) == [(3, 1.5, 1, [1])]
+    assert files.letters() == []
 
 
 def test_line_ends_of_two_kinds(files: Files) -> None:

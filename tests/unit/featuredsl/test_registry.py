@@ -119,8 +119,42 @@ def test_many_applies_stay_small(tmp_path: Path) -> None:
     assert len(LocalFiles(root).names()) == KEPT + 2
     for number in range(30, 36):
         apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=1000 + number)
-    assert abs((root / INDEX).stat().st_size - sizes) <= 2 * KEPT  # the numbers of store versions have 0 to 2 digits
+    # the numbers of store versions have 0 to 2 digits; of each that is not kept a name stays
+    assert abs((root / INDEX).stat().st_size - sizes) <= 2 * KEPT + 6 * 30
     assert Registry.load(root).group("g").feature_names == ("n",)
+
+
+def test_a_version_that_is_not_kept_is_never_read_with_another_definition(tmp_path: Path) -> None:
+    """Readers stay on the first version while many others are applied: its values have only one meaning."""
+    root = tmp_path / "registry"
+
+    def nth(number: int) -> str:
+        return apply(root, write(tmp_path, SOURCE.replace("1h", f"{number + 1}h")), at_us=number)["g"]
+
+    made = [nth(number) for number in range(KEPT + 2)]
+    registry = Registry.load(root)
+    assert [str(registry.plan_of("g", made[number]).features[0].window) for number in (1, 2)] == ["2h", "3h"]
+    for version in (made[0], f"{made[0]}-r20260101T000000"):
+        with pytest.raises(StateError, match=rf"g@{made[0]} is not kept .* `featuredsl run stream --group g`, or `fea"):
+            registry.plan_of("g", version)
+    assert registry.plan_of("g", "another") is registry.group("g")
+    assert nth(0) == f"{made[0]}-2"  # the name of the first is not given again
+    assert nth(1) == f"{made[1]}-2"
+    nth(30)
+    for number in range(40, 40 + KEPT):  # nor that of its second
+        nth(number)
+    assert nth(0) == f"{made[0]}-3"
+
+
+def test_a_removed_group_keeps_the_names_that_it_had(tmp_path: Path) -> None:
+    root = tmp_path / "registry"
+    first = apply(root, write(tmp_path, SOURCE + OTHER), at_us=1)["h"]
+    for number in range(KEPT + 2):
+        apply(root, write(tmp_path, SOURCE + OTHER.replace("2h", f"{number + 3}h")), at_us=number)
+    apply(root, write(tmp_path), at_us=100, remove=True)
+    assert apply(root, write(tmp_path, SOURCE + OTHER), at_us=101)["h"] == f"{first}-2"
+    with pytest.raises(StateError, match=f"h@{first} is not kept"):
+        Registry.load(root).plan_of("h", first)
 
 
 def test_ten_thousand_applies_of_the_same_write_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,3 +59,29 @@ def test_other_texts_are_refused(url: str, parts: list[str]) -> None:
 def test_files_that_cannot_be_used_are_named() -> None:
     with pytest.raises(InputError, match=r"the TLS files cannot be used .*ssl_ca_certs=/nowhere\.pem"):
         parse_address("rediss://u:secret@h?ssl_ca_certs=/nowhere.pem").tls_context()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "redis://user:sec/ret@h:6379",
+        "redis://user:sec?ret@h:6379",
+        "redis://user:sec#ret@h:6379",
+        "redis://user:p@sec/ret@h:6379",
+        "redis+cluster://user:sec/ret@h:1,g:2",
+        "user:sec/ret@h:6379",
+        "redis://user:a://sec/ret@h",
+    ],
+)
+def test_no_part_of_a_password_with_bare_signs_is_shown(url: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_address(url)
+    assert "sec" not in str(caught.value)
+    assert "ret" not in str(caught.value)
+    assert "user:" not in str(caught.value)
+    assert "%2F, %3F and %23" in str(caught.value)
+
+
+def test_files_and_sockets_may_have_an_at_sign() -> None:
+    assert parse_address("rediss://h?ssl_ca_certs=/a@b.pem").files == (("ssl_ca_certs", "/a@b.pem"),)
+    assert parse_address("unix:///run/a@b.sock").nodes == (("/run/a@b.sock", 0),)
