@@ -12,7 +12,7 @@ from featuredsl.online.codec import Snapshot
 from featuredsl.online.request import EntityState
 from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
-from featuredsl.tiles import BATCH_TIERS, batch_features, rank_columns, refuse_unstreamable
+from featuredsl.tiles import BATCH_TIERS, batch_features, latest_mark, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
 
@@ -42,6 +42,7 @@ class Finalizer:
         self.plan = plan
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
         self._rank_at: dict[str, int] = {}
+        self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
         for feature in plan.features:
             if isinstance(feature, LookupFeature) and feature.freshness not in BATCH_TIERS:
@@ -55,7 +56,8 @@ class Finalizer:
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
     ) -> dict[str, FeatureValue]:
-        """Every feature of the group as read at `at_us`; `marks` are the completed times of batch tiers.
+        """Every feature of the group as read at `at_us`; `marks` are the completed times: of batch tiers, and of the
+        marks of deferred streams.
 
         Raises InputError for a request input of the wrong type.
         """
@@ -72,27 +74,35 @@ class Finalizer:
     ) -> FeatureValue:
         if feature.freshness in BATCH_TIERS:
             return self._batch(feature, state, at_us, marks.get(feature.freshness, ()))
+        asked = feature.tier.query_time(at_us)
+        closed = [max(marks.get(mark, ()), default=None) for mark in self._marks[feature.name]]
+        known = [time_us for time_us in closed if time_us is not None]
+        if len(known) < len(closed):
+            return _with_status(feature, _empty(feature), STALE if state.exists else NOT_FOUND, None, None)
+        as_of = min([asked, *known])
+        status = (STALE if as_of < asked else OK) if state.exists else NOT_FOUND
         if isinstance(feature, WindowFeature):
-            return self._window(feature, state, at_us)
-        return self._lookup(feature, state, at_us)
+            return self._window(feature, state, as_of, status)
+        return self._lookup(feature, state, as_of, status)
 
-    def _window(self, feature: WindowFeature, state: EntityState, at_us: int) -> FeatureValue:
+    def _window(self, feature: WindowFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         low, high = feature.window.bounds(at_us)
         found = [(place, place.found(state, low, high, at_us)) for place in self._places[feature.name]]
         value = evaluate(feature.aggregate.finalize, {place.column: part.value for place, part in found})
         newest = max((part.newest_us for _, part in found if part.newest_us is not None), default=None)
-        status = DEGRADED if any(part.is_short for _, part in found) else OK
+        if any(part.is_short for _, part in found):
+            status = min(status, DEGRADED, key=ORDER.index)
         as_of = at_us if newest is None or newest < at_us else newest + 1
-        return _with_status(feature, value, status if state.exists else NOT_FOUND, as_of, newest)
+        return _with_status(feature, value, status, as_of, newest)
 
-    def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int) -> FeatureValue:
+    def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         rank = state.lookups.get(feature.name)
         if rank is None:
-            return _with_status(feature, None, NOT_FOUND if not state.exists else OK, at_us, None)
+            return _with_status(feature, None, status, at_us, None)
         as_of = max(at_us, rank.event_time_us + 1)
         if feature.ttl_us is not None and rank.event_time_us < at_us - feature.ttl_us:
-            return _with_status(feature, None, EXPIRED, as_of, rank.event_time_us)
-        return _with_status(feature, rank.values[self._rank_at[feature.name]], OK, as_of, rank.event_time_us)
+            return _with_status(feature, None, min(status, EXPIRED, key=ORDER.index), as_of, rank.event_time_us)
+        return _with_status(feature, rank.values[self._rank_at[feature.name]], status, as_of, rank.event_time_us)
 
     def _batch(self, feature: StoredFeature, state: EntityState, at_us: int, marks: tuple[int, ...]) -> FeatureValue:
         asked = TIERS[feature.freshness].query_time(at_us)
@@ -102,6 +112,15 @@ class Finalizer:
         value = _empty(feature) if match is None else match.values[self._batch_at[feature.freshness][feature.name]]
         status = STALE if as_of is None or as_of < asked else OK
         return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
+
+
+def _marks(feature: StoredFeature, places: Mapping[str, tuple[Place, ...]]) -> tuple[str, ...]:
+    """The marks that say how far the values of a deferred stream are complete; none for other features."""
+    if feature.freshness in BATCH_TIERS or not feature.tier.is_deferred:
+        return ()
+    if isinstance(feature, LookupFeature):
+        return (latest_mark(feature.source, feature.freshness),)
+    return tuple(dict.fromkeys(place.mark for place in places[feature.name]))
 
 
 def _empty(feature: StoredFeature) -> Value:

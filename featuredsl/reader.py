@@ -77,7 +77,7 @@ class _Prepared:
         request: Mapping[str, Value] | None,
     ) -> list[dict[str, FeatureValue]]:
         return [
-            one.finalizer.values(state, at_us, meta.batch_marks(one.layout.group, one.layout.version), request)
+            one.finalizer.values(state, at_us, meta.completed(one.layout.group, one.layout.version), request)
             for one, state in zip(asked, states, strict=True)
         ]
 

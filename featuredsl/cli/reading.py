@@ -20,6 +20,7 @@ from featuredsl.plan import GroupPlan, LookupFeature, WindowFeature
 from featuredsl.reader import FeatureReader
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
+from featuredsl.tiles import STREAM_TIERS
 from featuredsl.times import asked_time, format_duration, format_time
 from featuredsl.values import parse_array, typed
 
@@ -153,7 +154,7 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         row = reader.get([(group, parts)], asked)[0]
         layout = reader.layout(group)
         state = store.read([(layout, parts)])[0]
-        marks = store.meta().batch_marks(group, layout.version)
+        meta = store.meta()
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
     if layout.version != registry.store_versions[group]:
         click.echo(f"  readers follow this version; {settings.registry} has {registry.store_versions[group]}")
@@ -161,11 +162,13 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  tiles {name}: {_filled([tile.index for tile in tiles])}")
     for name, wide in state.wide.items():
         click.echo(f"  states {name}: {_filled([tile.index for tile in wide])}")
-    for tier, times in marks.items():
+    for tier, times in meta.batch_marks(group, layout.version).items():
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
+    for mark, times in meta.closed_marks(group, layout.version).items():
+        click.echo(f"  closed {mark}: complete up to {', '.join(format_time(t) for t in times) or 'nothing yet'}")
     for feature in plan.features:
         value = row[feature.name]
-        click.echo(f"  {feature.name} = {value.value!r} {value.status}: {_why(feature, asked)}")
+        click.echo(f"  {feature.name} = {value.value!r} {value.status}: {_why(feature, asked, value.as_of_us)}")
 
 
 def _filled(indices: list[int]) -> str:
@@ -173,8 +176,18 @@ def _filled(indices: list[int]) -> str:
     return f"{len(indices)} filled" + (f", {indices[0]} to {indices[-1]}" if indices else "")
 
 
-def _why(feature: WindowFeature | LookupFeature, asked: int) -> str:
+def _why(feature: WindowFeature | LookupFeature, asked: int, as_of: int | None) -> str:
     at = feature.tier.query_time(asked)
+    if feature.freshness in STREAM_TIERS and feature.tier.is_deferred:
+        if as_of is None:
+            return f"no period is closed yet; {format_time(at)} is asked for"
+        if as_of < at:
+            return f"behind, {format_time(at)} is asked for: {_what(feature, as_of)}"
+    return _what(feature, at)
+
+
+def _what(feature: WindowFeature | LookupFeature, at: int) -> str:
+    """Which events count at a time."""
     if isinstance(feature, WindowFeature):
         return feature.window.describe(at)
     ttl = "" if feature.ttl_us is None else f", at most {format_duration(feature.ttl_us)} old"

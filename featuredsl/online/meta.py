@@ -2,13 +2,14 @@
 
 They are hashes of a namespace (the topic prefix of the settings), so that a run with a prefix of its own never
 moves the readers of another: `featuredsl:<namespace>current`, `featuredsl:<namespace>batch`, and for the versions
-that are being filled beside the current ones `featuredsl:<namespace>filling`.
+that are being filled beside the current ones `featuredsl:<namespace>filling`. The sinks of a stream job mark in
+`featuredsl:<namespace>closed` how far the tiers of closed periods are complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -34,22 +35,41 @@ class MetaKeys:
         return f"featuredsl:{self.namespace}batch"
 
     @property
+    def closed(self) -> str:
+        """Hash of `group@version/<mark of a streamed tier>` to the time up to which it is complete."""
+        return f"featuredsl:{self.namespace}closed"
+
+    @property
     def commands(self) -> list[tuple[str | bytes | int, ...]]:
-        """Read both; the replies are for `parse_meta`."""
-        return [("HGETALL", self.current), ("HGETALL", self.marks)]
+        """Read all three; the replies are for `parse_meta`."""
+        return [("HGETALL", self.current), ("HGETALL", self.marks), ("HGETALL", self.closed)]
 
 
 @dataclass(frozen=True, slots=True)
 class StoreMeta:
-    """`versions`: group to store version. `marks`: `group@version/tier` to completed times, newest first."""
+    """`versions`: group to store version. `marks`: `group@version/tier` to completed times, newest first. `closed`: the
+    same for streamed tiers, with one time each. Times in microseconds."""
 
     versions: Mapping[str, str]
     marks: Mapping[str, tuple[int, ...]]
+    closed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def batch_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
         """Completed times of each batch tier of a group."""
-        prefix = mark_field(group, version, "")
-        return {k.removeprefix(prefix): v for k, v in self.marks.items() if k.startswith(prefix)}
+        return _of_version(self.marks, group, version)
+
+    def closed_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
+        """Up to when each deferred tier of a group's stream is complete, by its mark."""
+        return _of_version(self.closed, group, version)
+
+    def completed(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
+        """Both."""
+        return self.batch_marks(group, version) | self.closed_marks(group, version)
+
+
+def _of_version(marks: Mapping[str, tuple[int, ...]], group: str, version: str) -> dict[str, tuple[int, ...]]:
+    prefix = mark_field(group, version, "")
+    return {k.removeprefix(prefix): v for k, v in marks.items() if k.startswith(prefix)}
 
 
 def mark_field(group: str, version: str, tier: str) -> str:
@@ -62,12 +82,19 @@ def parse_marks(value: bytes | None) -> tuple[int, ...]:
     return tuple(int(part) for part in value.split(b",")) if value else ()
 
 
+def parse_closed(value: bytes) -> tuple[int, ...]:
+    """The time that a sink's mark begins with; none (`-`) before every subtask has closed a period."""
+    closed = value.split(b" ", 1)[0]
+    return () if closed == b"-" else (int(closed),)
+
+
 def parse_meta(replies: Sequence[Any]) -> StoreMeta:
     """The replies of `MetaKeys.commands` (flat lists or mappings of bytes)."""
-    versions, marks = (_pairs(reply) for reply in replies)
+    versions, marks, closed = (_pairs(reply) for reply in replies)
     return StoreMeta(
         {key.decode(): value.decode() for key, value in versions.items()},
         {key.decode(): parse_marks(value) for key, value in marks.items()},
+        {key.decode(): parse_closed(value) for key, value in closed.items()},
     )
 
 

@@ -18,7 +18,7 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.tiles import BATCH_TIERS, batch_features, longest_reach_us
+from featuredsl.tiles import BATCH_TIERS, batch_features, longest_reach_us, timed_streams
 from jobs.flink.admission import admit
 from jobs.flink.beginning import Beginning, Found, beginning, published, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
@@ -147,7 +147,9 @@ class _Start:
 
     def beginning(self, fresh: bool) -> Beginning:
         bootstrap = self.settings.require("kafka")
-        ensure_topics(bootstrap, [*self.topics, *(f"{topic}.dlq" for topic in self.topics)])
+        late = [self.settings.prefix + source.topic for source in timed_streams(self.plans)]
+        dead = [*(f"{topic}.dlq" for topic in self.topics), *(f"{topic}.late" for topic in late)]
+        ensure_topics(bootstrap, [*self.topics, *dead])
         checkpoint = None
         if self.record is not None:
             checkpoint = newest_checkpoint(self.settings.flink, self.record.job_id, checkpoint_dir(self.settings))

@@ -32,10 +32,10 @@ final class ScriptClient implements AutoCloseable {
     private volatile Jedis connection;
     private byte[] sha;
 
-    ScriptClient(SinkConfig config, RowEncoder encoder) {
+    ScriptClient(SinkConfig config, String script, byte[][] commonArguments) {
         this.config = config;
-        this.script = load("/lua/" + encoder.script() + ".lua");
-        this.common = encoder.commonArguments();
+        this.script = load("/lua/" + script + ".lua");
+        this.common = commonArguments;
     }
 
     Outcome write(List<Write> batch) {
