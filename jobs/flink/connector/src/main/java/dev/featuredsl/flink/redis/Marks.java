@@ -1,6 +1,7 @@
 package dev.featuredsl.flink.redis;
 
 import java.nio.charset.StandardCharsets;
+import org.apache.flink.api.common.TaskInfo;
 import org.apache.flink.api.connector.sink2.WriterInitContext;
 
 /**
@@ -13,20 +14,24 @@ final class Marks {
     private final byte[][] common;
     private long marked = Long.MIN_VALUE;
 
-    Marks(SinkConfig config, WriterInitContext context) {
-        int subtasks = context.getTaskInfo().getNumberOfParallelSubtasks();
+    Marks(SinkConfig config, String job, int subtask, int subtasks) {
         this.config = config;
         this.key = config.markKey.getBytes(StandardCharsets.UTF_8);
         this.common = new byte[][] {
             config.markField.getBytes(StandardCharsets.UTF_8),
-            (context.getJobInfo().getJobId() + "/" + subtasks).getBytes(StandardCharsets.UTF_8),
-            Ascii.bytes(context.getTaskInfo().getIndexOfThisSubtask()),
+            (job + "/" + subtasks).getBytes(StandardCharsets.UTF_8),
+            Ascii.bytes(subtask),
             Ascii.bytes(subtasks)
         };
     }
 
-    static boolean wanted(SinkConfig config) {
-        return !config.markField.isEmpty();
+    /** Those of a writer, or null where the table is not marked. */
+    static Marks of(SinkConfig config, WriterInitContext context) {
+        TaskInfo task = context.getTaskInfo();
+        String job = context.getJobInfo().getJobId().toString();
+        return config.markField.isEmpty()
+                ? null
+                : new Marks(config, job, task.getIndexOfThisSubtask(), task.getNumberOfParallelSubtasks());
     }
 
     /** The mark of a watermark, in milliseconds, or null where it closes no further period (or is the end of all input). */

@@ -41,7 +41,7 @@ final class RedisWriter implements SinkWriter<RowData> {
         SinkWriterMetricGroup metrics = context.metricGroup();
         this.config = config;
         this.encoder = encoder;
-        this.marks = Marks.wanted(config) ? new Marks(config, context) : null;
+        this.marks = Marks.of(config, context);
         this.client = new ScriptClient(config, encoder.script(), encoder.commonArguments());
         this.markClient = marks == null ? null : new ScriptClient(config, marks.script(), marks.commonArguments());
         this.pending = new Pending(config);
