@@ -74,16 +74,28 @@ class Finalizer:
     ) -> FeatureValue:
         if feature.freshness in BATCH_TIERS:
             return self._batch(feature, state, at_us, marks.get(feature.freshness, ()))
-        asked = feature.tier.query_time(at_us)
-        closed = [max(marks.get(mark, ()), default=None) for mark in self._marks[feature.name]]
-        known = [time_us for time_us in closed if time_us is not None]
-        if len(known) < len(closed):
-            return _with_status(feature, _empty(feature), STALE if state.exists else NOT_FOUND, None, None)
-        as_of = min([asked, *known])
-        status = (STALE if as_of < asked else OK) if state.exists else NOT_FOUND
+        as_of, status = self._as_of(feature, at_us, marks)
+        if not state.exists:
+            status = NOT_FOUND
+        if as_of is None:
+            return _with_status(feature, _empty(feature), status, None, None)
         if isinstance(feature, WindowFeature):
             return self._window(feature, state, as_of, status)
         return self._lookup(feature, state, as_of, status)
+
+    def _as_of(
+        self, feature: StoredFeature, at_us: int, marks: Mapping[str, tuple[int, ...]]
+    ) -> tuple[int | None, str]:
+        """What a streamed feature is computed for: what its tier asks for, or less where it is not closed so far."""
+        needed = self._marks[feature.name]
+        if not needed:
+            return at_us, OK
+        asked = feature.tier.query_time(at_us)
+        closed = [time_us for mark in needed for time_us in marks.get(mark, ())]
+        if len(closed) < len(needed):
+            return None, STALE
+        as_of = min(asked, *closed)
+        return as_of, STALE if as_of < asked else OK
 
     def _window(self, feature: WindowFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         low, high = feature.window.bounds(at_us)

@@ -17,7 +17,7 @@ class Visit:
 visits = EventSource("visits", event_time="ts", time_unit="us", schema=Visit, topic="visits", table="visits")
 
 
-@feature_group(name="minutes", entity="u", owner="tests")
+@feature_group(name="minutes", entity="u", owner="tests", retention="3650d")
 class Minutes:
     """What the last closed minutes say."""
 
