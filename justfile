@@ -18,7 +18,7 @@ demo *args: setup
 
 # All checks and all tests; the demo, which `./run demo` runs, has a recipe of its own
 test: setup lint types arch java
-    @pytest tests --ignore tests/demo
+    @pytest tests --ignore tests/demo -m "not slow"
 
 # The demo as a test: to its end, and interrupted
 test-demo: setup
@@ -29,11 +29,15 @@ ci: test
 
 # Tests without services: unit, property, golden, conformance
 unit *args: setup
-    @pytest tests --ignore tests/integration --ignore tests/demo {{ prepend('--ignore ', engine_cases) }} {{ args }}
+    @pytest tests --ignore tests/integration --ignore tests/faults --ignore tests/demo {{ prepend('--ignore ', engine_cases) }} {{ args }}
 
 # Tests against real Kafka, Redis, Flink and Spark
 integration *args: setup
     @pytest tests/integration {{ engine_cases }} {{ args }}
+
+# Faults of streaming jobs on real services, all of them; the table goes to build/faults.json
+faults *args: setup
+    @pytest tests/faults {{ args }}
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup

@@ -22,22 +22,25 @@ from featuredsl.loader import load_definitions
 
 _LATEST = """SELECT l.label_id, {columns} FROM labels l ASOF LEFT JOIN {source} e
   ON l.{key} = e.{key} AND l.ts_us > e.ts_us"""
-LOOKUPS = f"""
-WITH u AS ({
-    _LATEST.format(
-        source="users",
-        key="user",
-        columns="CASE WHEN e.ts_us >= l.ts_us - 604800000000 THEN e.price END AS u__price, "
-        "CASE WHEN e.ts_us >= l.ts_us - 604800000000 THEN e.n END AS u__n",
+_FIRST = """(SELECT * FROM {source} QUALIFY ROW_NUMBER() OVER (PARTITION BY "{key}", ts_us ORDER BY {order}) = 1)"""
+
+
+def _lookups(users: str, items: str) -> str:
+    """The three lookups from relations of the events."""
+    week, day = (f"CASE WHEN e.ts_us >= l.ts_us - {days * 86_400_000_000} THEN e.{{0}} END AS" for days in (7, 1))
+    of_user = f"{week.format('price')} u__price, {week.format('n')} u__n"
+    of_item = f"{day.format('stock')} i__stock"
+    return (
+        f"WITH u AS ({_LATEST.format(source=users, key='user', columns=of_user)}), "
+        f"i AS ({_LATEST.format(source=items, key='item', columns=of_item)}) "
+        "SELECT label_id, u__price, u__n, i__stock FROM u JOIN i USING (label_id)"
     )
-}), i AS ({
-    _LATEST.format(
-        source="items",
-        key="item",
-        columns="CASE WHEN e.ts_us >= l.ts_us - 86400000000 THEN e.stock END AS i__stock",
-    )
-})
-SELECT label_id, u__price, u__n, i__stock FROM u JOIN i USING (label_id)"""
+
+
+FIRST_LOOKUPS = _lookups(
+    _FIRST.format(source="users", key="user", order="price DESC NULLS LAST, n DESC NULLS LAST"),
+    _FIRST.format(source="items", key="item", order="stock DESC NULLS LAST"),
+)
 
 
 def _frame(hours: int, hop_us: int) -> str:
@@ -62,7 +65,7 @@ latest AS ({
     )
 })
 SELECT f.*, u__price FROM framed f JOIN latest USING (label_id) WHERE label_id IS NOT NULL"""
-HAND = {"lookups": LOOKUPS, "windows": WINDOWS}
+HAND = {"hand-lookups": FIRST_LOOKUPS, "loose-lookups": _lookups("users", "items"), "hand-windows": WINDOWS}
 
 
 def _tables(folder: Path) -> duckdb.DuckDBPyConnection:
@@ -106,7 +109,7 @@ def main(side: str, folder: Path, out: Path) -> None:
     if kind == "files":
         spent = _timed(lambda: _files(folder, work, out))
     else:
-        con, query = ours(folder, work) if whose == "ours" else (_tables(folder), HAND[work])
+        con, query = ours(folder, work) if whose == "ours" else (_tables(folder), HAND[f"{whose}-{work}"])
         spent = _timed(lambda: con.execute(f"CREATE TABLE made AS {query}"))
         _to_file(con, out)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

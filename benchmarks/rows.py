@@ -9,12 +9,12 @@ def row(
     metric: str,
     unit: str,
     ours: float,
-    against: tuple[str, float] | None = None,
+    against: tuple[str, float | None] | None = None,
     target: tuple[str, bool] | None = None,
     *,
     ratio: float | None = None,
 ) -> dict[str, Any]:
-    """One measurement; `ratio` is ours / theirs unless given."""
+    """One measurement; `ratio` is ours / theirs unless given. A peer without a figure has the value None."""
     name, value = against or (None, None)
     text, met = target or (None, None)
     if ratio is None and value:

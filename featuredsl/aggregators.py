@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache, reduce
 from typing import Any
 from typing import Literal as Choice
 
 from featuredsl.dtypes import ELEMENTS, SCALARS, DType
 from featuredsl.errors import DefinitionError
 from featuredsl.nodes import Column, Literal, Node, Value, call
+from featuredsl.operations import INT64_MAX, INT64_MIN
 from featuredsl.variance import lifts as variance_lifts
 from featuredsl.variance import variance
 
@@ -49,7 +51,8 @@ class WidePartial:
     """A state of variable width, kept by a monoid of `featuredsl.wide.table`, and the type of its value.
 
     `columns` are the value and, for a ranked kind, what decides between equal times, over the rows of `source` for
-    which `where` is true. `nothing` is the value of no row.
+    which `where` is true. `nothing` is the value of no row. `given` is the author's filter, without what only skips
+    nulls: what decides which events form a session.
     """
 
     source: str
@@ -59,6 +62,7 @@ class WidePartial:
     where: Node | None
     dtype: DType
     nothing: Value
+    given: Node | None = None
 
     @property
     def nodes(self) -> tuple[Node, ...]:
@@ -96,6 +100,13 @@ class Aggregate:
         return tuple(dict.fromkeys(part.source for part in self.parts))
 
     @property
+    def filter(self) -> Node | None:
+        """What an event must pass to count in at least one part; None when one part takes all events."""
+        filters = dict.fromkeys(part.where if isinstance(part, Partial) else part.given for part in self.parts)
+        passed = [where for where in filters if where is not None]
+        return None if len(passed) < len(filters) else reduce(lambda left, right: call("or", left, right), passed)
+
+    @property
     def nothing(self) -> dict[str, Value]:
         """The columns of `finalize` where no row contributed."""
         plain: dict[str, Value] = {f"p{i}": None for i in range(len(self.partials))}
@@ -119,7 +130,7 @@ class Aggregator:
             raise DefinitionError(f"{self.name}() takes {wanted}, not {arg.dtype}{_HINTS.get(arg.dtype, '')}")
         partials = tuple(Partial(source, _guard(where, lift), merge, where) for lift, merge in self.lifts(arg))
         columns = tuple(Column(f"p{i}", partial.dtype) for i, partial in enumerate(partials))
-        return Aggregate(partials, self.finalize(columns))
+        return Aggregate(partials, _finalized(self.finalize, columns))
 
 
 _HINTS: dict[DType, str] = {
@@ -127,6 +138,12 @@ _HINTS: dict[DType, str] = {
     "bool": "; use if_else(column, 1, 0)",
     **dict.fromkeys(ELEMENTS, "; take at(i), length(), min_element() or max_element() of it"),
 }
+
+
+@lru_cache(maxsize=1024)
+def _finalized(finalize: Callable[[tuple[Column, ...]], Node], columns: tuple[Column, ...]) -> Node:
+    """One node for all aggregates of a kind: what is made of it is found again by identity."""
+    return finalize(columns)
 
 
 def _guard(where: Node | None, lift: Node) -> Node:
@@ -144,6 +161,7 @@ def _or_zero(column: Node) -> Node:
     return call("coalesce", column, Literal(0, "int"))
 
 
+@lru_cache(maxsize=1024)
 def _variance_lifts(arg: Node) -> tuple[tuple[Node, Merge], ...]:
     return tuple((lift, "sum") for lift in variance_lifts(arg, _present(arg)))
 
@@ -195,4 +213,10 @@ def merge_values(merge: Merge, values: list[Value]) -> Value:
     return _MERGES[merge](present)
 
 
-_MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": sum, "min": min, "max": max}
+def total(values: list[Any]) -> Value:
+    """The sum; null where one of integers does not fit in 64 bits."""
+    found = sum(values)
+    return None if type(found) is int and not INT64_MIN <= found <= INT64_MAX else found
+
+
+_MERGES: dict[str, Callable[[list[Any]], Value]] = {"sum": total, "min": min, "max": max}

@@ -148,10 +148,6 @@ def _check_windows(windows: Sequence[Window], item: DeclaredFeature, traced: Tra
         if window in windows[:i]:
             first = windows[windows.index(window)]
             raise DefinitionError(f"windows {first} and {window} are the same; leave one out")
-        if isinstance(window, Session) and traced.aggregate.wide:
-            raise DefinitionError(
-                f"{traced.aggregate.wide[0]} has no session window yet; give it a sliding or tumbling one, or lifetime"
-            )
         timed = [source.name for source in item.sources if source.arrival_time is not None]
         if isinstance(window, Session) and timed:
             raise DefinitionError(

@@ -1,16 +1,16 @@
-"""What applying a new plan over an old one would change: unchanged, compatible, rebuild or breaking."""
+"""What applying a new plan over an old one would change: unchanged, compatible, rebuild, removed or breaking."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from featuredsl.fingerprint import canonical
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature
 
-Kind = Literal["unchanged", "new", "compatible", "rebuild", "breaking"]
-KINDS: tuple[Kind, ...] = ("unchanged", "new", "compatible", "rebuild", "breaking")
+Kind = Literal["unchanged", "new", "compatible", "rebuild", "removed", "breaking"]
+KINDS: tuple[Kind, ...] = ("unchanged", "new", "compatible", "rebuild", "removed", "breaking")
 """By weight."""
 
 
@@ -25,7 +25,7 @@ class FeatureChange:
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """What happens to a group: the heaviest of its features and of `reasons`.
+    """What happens to a group: the heaviest of its features and of `reasons`; no new version: it is removed.
 
     `backfill` is true when values must be computed again under a new store version, `retrain` when a feature that
     existed before means something else now.
@@ -34,7 +34,7 @@ class GroupChange:
     group: str
     kind: Kind
     old_version: str | None
-    new_version: str
+    new_version: str | None
     features: tuple[FeatureChange, ...]
     reasons: tuple[str, ...]
     backfill: bool
@@ -65,6 +65,13 @@ def compare(old: GroupPlan | None, new: GroupPlan, *, used: bool = True) -> Grou
         retrain=any(change.kind in ("rebuild", "breaking") and change.name in old.feature_names for change in features)
         or old.entity != new.entity,
     )
+
+
+def removed(group: str, version: str, features: Iterable[str], *, used: bool) -> GroupChange:
+    """The change of a group that is gone from the file that it was applied from: it breaks the models that use it."""
+    kind: Kind = "breaking" if used else "removed"
+    gone = tuple(FeatureChange(name, kind, "removed" if used else "") for name in features)
+    return GroupChange(group, kind, version, None, gone, ("removed from the file",), backfill=False, retrain=used)
 
 
 def _group_level(old: GroupPlan, new: GroupPlan) -> Iterator[tuple[Kind, str]]:

@@ -13,8 +13,6 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
-from decimal import Decimal
-from fractions import Fraction
 from types import BuiltinFunctionType, FunctionType, MappingProxyType, ModuleType
 from typing import NoReturn
 
@@ -23,7 +21,9 @@ from featuredsl.purity import allowed, refused_builtin, refused_module, signatur
 from featuredsl.syntax import Source, Use, global_names, written_globals
 from featuredsl.where import Location, located_error, location_of, short_path
 
-_PLAIN = (int, float, str, bool, bytes, complex, type(None), Decimal, Fraction)
+_PLAIN = (int, float, str, bool, bytes, complex, type(None))
+_NUMBERS = (("decimal", "Decimal"), ("fractions", "Fraction"))
+"""Plain too; whoever has such a value has imported the module."""
 _FROZEN = {"list": "a tuple", "set": "a frozenset", "dict": "types.MappingProxyType({…})", "bytearray": "bytes"}
 _CACHED = type(functools.cache(len))
 _MISSING = object()
@@ -181,7 +181,7 @@ class _Here:
 
     def _constant(self, use: Use, shown: str, value: object) -> str:
         kind = type(value)
-        if kind in _PLAIN:
+        if kind in _PLAIN or any(kind is getattr(sys.modules.get(m), name, None) for m, name in _NUMBERS):
             return repr(value)
         if kind is tuple:
             return f"({', '.join(self._constant(use, shown, item) for item in value)})"  # type: ignore[attr-defined]

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import json
 import re
+from typing import NamedTuple
 
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.dtypes import ELEMENTS, DType
 
-Cell = tuple[str, str]
-"""A typed value and the condition under which the cell is of the wrong type."""
+
+class Cell(NamedTuple):
+    """A typed value; when the cell is of the wrong type, and when it is a float that is not finite ("": never)."""
+
+    value: str
+    wrong: str = ""
+    infinite: str = ""
+
 
 _JSON_TYPES: dict[DType, str] = {
     "int": "['BIGINT', 'UBIGINT']",
@@ -28,22 +35,22 @@ _PARQUET_TYPES: dict[DType, str] = {
 
 
 def json_cell(name: str, dtype: DType) -> Cell:
-    """An array in the column `doc` of JSON documents."""
-    return _of_json("doc", "$." + json.dumps(name), dtype)
+    """An array in the column `fdsl_doc` of JSON documents."""
+    return _of_json("fdsl_doc", "$." + json.dumps(name, ensure_ascii=False), dtype)
 
 
 def text_cell(name: str, dtype: DType) -> Cell:
     """An array as JSON text in a column."""
     column = DUCKDB.ident(name)
-    value, wrong = _of_json(f"TRY_CAST({column} AS JSON)", "$", dtype)
-    return value, f"({wrong}) OR ({column} IS NOT NULL AND TRY_CAST({column} AS JSON) IS NULL)"
+    cell = _of_json(f"TRY_CAST({column} AS JSON)", "$", dtype)
+    return cell._replace(wrong=f"({cell.wrong}) OR ({column} IS NOT NULL AND TRY_CAST({column} AS JSON) IS NULL)")
 
 
 def parquet_cell(name: str, dtype: DType) -> Cell:
     """An array in a list column of a type that `fits_parquet`."""
     column = DUCKDB.ident(name)
     typed = _sound(f"TRY_CAST({column} AS {DUCKDB.type_name(dtype)})", dtype)
-    return typed, f"{column} IS NOT NULL AND ({typed}) IS NULL"
+    return Cell(typed, f"{column} IS NOT NULL AND ({typed}) IS NULL")
 
 
 def fits_parquet(kind: str, dtype: DType) -> bool:
@@ -58,7 +65,7 @@ def _of_json(doc: str, path: str, dtype: DType) -> Cell:
     fits = f"json_type({item}) = 'ARRAY' AND list_has_all({_JSON_TYPES[ELEMENTS[dtype]]}, json_type({doc}, {elements}))"
     cast = f"TRY_CAST(json_extract_string({doc}, {elements}) AS {DUCKDB.type_name(dtype)})"
     typed = f"CASE WHEN {fits} THEN {_sound(cast, dtype)} END"
-    return typed, f"({item} IS NOT NULL AND json_type({item}) <> 'NULL') AND ({typed}) IS NULL"
+    return Cell(typed, f"({item} IS NOT NULL AND json_type({item}) <> 'NULL') AND ({typed}) IS NULL")
 
 
 def _sound(array: str, dtype: DType) -> str:

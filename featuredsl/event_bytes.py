@@ -46,19 +46,14 @@ def _reason(text: str) -> str:
 
 @contextmanager
 def marked(path: Path) -> Iterator[Path]:
-    """A copy of a file of lines in which those that are not UTF-8 are marked."""
+    """A copy of a file of lines with one kind of line end, in which those that are not UTF-8 are marked."""
     with tempfile.TemporaryDirectory(prefix="featuredsl-") as folder:
         copy = Path(folder) / path.name
         with path.open("rb") as given, copy.open("wb") as made:
             for line in given:
-                made.write(line if _is_utf8(line) else f"{MARK}{base64.b64encode(line.rstrip()).decode()}\n".encode())
+                text = line.rstrip(b"\r\n")
+                made.write((text if _is_utf8(text) else f"{MARK}{base64.b64encode(text).decode()}".encode()) + b"\n")
         yield copy
-
-
-def is_utf8(path: Path) -> bool:
-    """True when every line of a file is UTF-8."""
-    with path.open("rb") as file:
-        return all(_is_utf8(line) for line in file)
 
 
 def payload_of(raw: str) -> bytes:

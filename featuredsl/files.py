@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from featuredsl.errors import DependencyError
 
 Root = Path | str
+LOCK = ".lock"
+LOCK_WAIT_S = 30.0
+_LOCK_POLL_S = 0.05
 
 
 @contextmanager
@@ -44,6 +49,12 @@ class Files(Protocol):
     def remove(self, name: str) -> None:
         """Remove a file; nothing happens when it is gone."""
 
+    def exclusive(self) -> AbstractContextManager[bool]:
+        """Keeps other writers out where that is possible: true inside it when it is.
+
+        Raises DependencyError when another one does not end in time.
+        """
+
 
 class LocalFiles:
     """A folder of this machine."""
@@ -75,6 +86,36 @@ class LocalFiles:
     def remove(self, name: str) -> None:
         """See `Files`."""
         (self._root / name).unlink(missing_ok=True)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        """See `Files`: the kernel gives up the lock of a process that dies."""
+        self._root.mkdir(parents=True, exist_ok=True)
+        path = self._root / LOCK
+        with path.open("a+") as file:
+            deadline = time.monotonic() + LOCK_WAIT_S
+            while not _locked(file.fileno()):
+                if time.monotonic() > deadline:
+                    file.seek(0)
+                    raise DependencyError(
+                        f"{path} is held by process {file.read().strip() or '?'} for more than {LOCK_WAIT_S:g} s; "
+                        "wait until it has ended, then try again"
+                    )
+                time.sleep(_LOCK_POLL_S)
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield True
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise DependencyError(f"the registry is on a file system without locks ({error}); use another") from error
+    return True
 
 
 def files_at(root: Root) -> Files:

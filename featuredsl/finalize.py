@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import msgspec
+
+from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import Snapshot
 from featuredsl.online.request import EntityState
+from featuredsl.online.ring import RingTiles
 from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.ring_program import RingProgram, programs
 from featuredsl.tiles import BATCH_TIERS, batch_features, latest_mark, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
@@ -21,9 +26,11 @@ DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
-@dataclass(frozen=True, slots=True)
-class FeatureValue:
-    """A value, its status (contract of `get`), the time it is as of and its newest event's time, in us."""
+class FeatureValue(msgspec.Struct, frozen=True, gc=False):
+    """A value, its status (contract of `get`), the time it is as of and its newest event's time, in us.
+
+    Not a dataclass, because a read makes thousands of them.
+    """
 
     value: Value
     status: str
@@ -32,14 +39,21 @@ class FeatureValue:
 
 
 class Finalizer:
-    """Computes the features of one group from stored state. Prepared once per plan.
+    """Computes the features of one group, or those of `names`, from stored state. Prepared once per plan.
 
-    Raises UnsupportedError for a streamed window that tiles cannot hold.
+    Raises UnsupportedError for a streamed window that tiles cannot hold, InputError for an unknown name.
     """
 
-    def __init__(self, plan: GroupPlan) -> None:
+    def __init__(self, plan: GroupPlan, names: Sequence[str] | None = None) -> None:
         refuse_unstreamable(plan, "online store")
         self.plan = plan
+        self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
+        self.needed = needed_for(plan, self.names)
+        self._programs = programs(plan, self.needed.features)
+        quick = {feature.name for program in self._programs for feature in program.features}
+        self._others = [feature for feature in self.needed.features if feature.name not in quick]
+        nothing = FeatureValue(None, NOT_FOUND, None, None)
+        self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
         self._rank_at: dict[str, int] = {}
         self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
@@ -56,18 +70,37 @@ class Finalizer:
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
     ) -> dict[str, FeatureValue]:
-        """Every feature of the group as read at `at_us`; `marks` are the completed times: of batch tiers, and of the
-        marks of deferred streams.
+        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams.
 
         Raises InputError for a request input of the wrong type.
         """
-        found = {f.name: self._stored(f, state, at_us, marks) for f in self.plan.features}
-        if self.plan.on_demand:
+        needed = self.needed
+        found = self._blank.copy()
+        for program in self._programs:
+            self._run(program, state, at_us, found)
+        for other in self._others:
+            found[other.name] = self._stored(other, state, at_us, marks)
+        if needed.on_demand:
             stored = {name: value.value for name, value in found.items()}
-            computed = compute_all(self.plan, stored, request_values(self.plan, request or {}))
-            for feature in self.plan.on_demand:
+            computed = compute_all(needed, stored, request_values(needed, request or {}))
+            for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
-        return found
+        return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
+
+    def _run(self, program: RingProgram, state: EntityState, at_us: int, found: dict[str, FeatureValue]) -> None:
+        tiles = state.ring[program.tier]
+        if type(tiles) is not RingTiles:
+            status = OK if state.exists else NOT_FOUND
+            found.update((feature.name, self._window(feature, state, at_us, status)) for feature in program.features)
+            return
+        values, newest = program.values(tiles, at_us)
+        as_of = at_us if newest is None or newest < at_us else newest + 1
+        for feature, value in zip(program.features, values, strict=True):
+            if value is not None and state.exists:
+                found[feature.name] = FeatureValue(value, OK, as_of, newest)
+            else:
+                status = OK if state.exists else NOT_FOUND
+                found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]
@@ -133,6 +166,19 @@ def _marks(feature: StoredFeature, places: Mapping[str, tuple[Place, ...]]) -> t
     if isinstance(feature, LookupFeature):
         return (latest_mark(feature.source, feature.freshness),)
     return tuple(dict.fromkeys(place.mark for place in places[feature.name]))
+
+
+def needed_for(plan: GroupPlan, names: Sequence[str]) -> GroupPlan:
+    """The plan with only the features that the named ones are computed from. Raises InputError for an unknown name."""
+    for name in names:
+        if name not in plan.feature_names:
+            raise InputError(unknown("feature", name, plan.name, plan.feature_names))
+    wanted = set(names)
+    for feature in reversed(plan.on_demand):  # in the order of evaluation
+        if feature.name in wanted:
+            wanted.update(feature.inputs)
+    stored = tuple(feature for feature in plan.features if feature.name in wanted)
+    return replace(plan, features=stored, on_demand=tuple(f for f in plan.on_demand if f.name in wanted))
 
 
 def _empty(feature: StoredFeature) -> Value:

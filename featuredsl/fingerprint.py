@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import lru_cache
 from typing import Any
 
-from featuredsl.aggregators import Aggregate, WidePartial
+from featuredsl.aggregators import WidePartial
 from featuredsl.nodes import Call, Column, Node
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource, JoinOf, UnionOf
+from featuredsl.window_kinds import Session
 
 MEANING = 1
 
@@ -73,7 +75,7 @@ def _origin(origin: UnionOf | JoinOf) -> dict[str, Any]:
 def _feature(feature: StoredFeature) -> dict[str, Any]:
     common = {"dtype": feature.dtype, "freshness": feature.freshness, "default": feature.default}
     if isinstance(feature, WindowFeature):
-        return common | {"aggregate": _aggregate(feature.aggregate), "window": feature.window.meaning}
+        return common | {"aggregate": _aggregate(feature), "window": feature.window.meaning}
     return common | {
         "source": feature.source,
         "columns": [list(column) for column in feature.columns],
@@ -83,10 +85,16 @@ def _feature(feature: StoredFeature) -> dict[str, Any]:
     }
 
 
-def _aggregate(aggregate: Aggregate) -> dict[str, Any]:
+def _aggregate(feature: WindowFeature) -> dict[str, Any]:
+    aggregate = feature.aggregate
     partials = [[p.source, node_data(p.lift), p.merge] for p in aggregate.partials]
     data: dict[str, Any] = {"partials": partials, "finalize": node_data(aggregate.finalize)}
-    return data | {"wide": [_wide(part) for part in aggregate.wide]} if aggregate.wide else data
+    if not aggregate.wide:
+        return data
+    data["wide"] = [_wide(part) for part in aggregate.wide]
+    if isinstance(feature.window, Session):
+        data["forms"] = None if aggregate.filter is None else node_data(aggregate.filter)
+    return data
 
 
 def _wide(part: WidePartial) -> list[Any]:
@@ -103,8 +111,9 @@ def _on_demand(feature: OnDemandFeature) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4096)
 def node_data(node: Node) -> list[Any]:
-    """A node as nested lists."""
+    """A node as nested lists, which equal nodes share: they are to be read only."""
     if isinstance(node, Column):
         return ["column", node.name, node.dtype]
     if isinstance(node, Call):

@@ -21,7 +21,7 @@ from featuredsl.label_files import GIVEN
 from featuredsl.labels import LABELS, Labels, LabelTable, Row
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all
-from featuredsl.plan import GroupPlan, inputs_of
+from featuredsl.plan import GroupPlan, inputs_of, keys_of
 from featuredsl.sources import EventSource
 from featuredsl.times import TimeRange
 from featuredsl.training_set import write
@@ -115,7 +115,8 @@ def _built(con: duckdb.DuckDBPyConnection, request: HistoryRequest, engine: Engi
     loaded = []
     for name, source in sources.items():
         request.progress(f"reading {name}")
-        loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us))
+        keys = keys_of(request.groups.values(), name)
+        loaded.append(load_events(con, source, request.events[name], request.dead_letters, request.as_of_us, keys))
     values: list[str] = []
     types: dict[str, DType] = {}
     for number, plan in enumerate(request.groups.values()):

@@ -94,7 +94,7 @@ class Csv(Parquet):
     """Columns of text; an empty cell is an empty string, as in Python's csv."""
 
     def __init__(self, con: duckdb.DuckDBPyConnection, path: Path, unit: str) -> None:
-        with path.open(newline="", encoding="utf-8") as file:
+        with path.open(newline="", encoding="utf-8-sig") as file:
             names = next(csv.reader(file), [])
         if not names:
             raise InputError(f"{path} holds no label")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
-from featuredsl.nodes import columns_of
+from featuredsl.nodes import Node, columns_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 
 ColumnOf = tuple[str, str]
@@ -20,15 +21,20 @@ def columns_read(plan: GroupPlan, feature: StoredFeature | OnDemandFeature) -> t
 def _columns(plan: GroupPlan, feature: StoredFeature | OnDemandFeature) -> Iterator[ColumnOf]:
     if isinstance(feature, WindowFeature):
         for part in feature.aggregate.parts:
-            yield from ((part.source, column.name) for node in part.nodes for column in columns_of(node))
+            yield from ((part.source, name) for node in part.nodes for name in _names(node))
     elif isinstance(feature, LookupFeature):
         yield feature.source, feature.column
         if feature.where is not None:
-            yield from ((feature.source, column.name) for column in columns_of(feature.where))
+            yield from ((feature.source, name) for name in _names(feature.where))
     else:
         made = {item.name: item for item in (*plan.features, *plan.on_demand)}
         for name in feature.inputs:
             yield from _columns(plan, made[name])
+
+
+@lru_cache(maxsize=4096)
+def _names(node: Node) -> frozenset[str]:
+    return frozenset(column.name for column in columns_of(node))
 
 
 def with_tags(plan: GroupPlan, group_tags: tuple[str, ...] = ()) -> GroupPlan:

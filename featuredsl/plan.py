@@ -204,3 +204,16 @@ def inputs_of(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
                     "one name is one source"
                 )
     return found
+
+
+def keys_of(plans: Iterable[GroupPlan], name: str) -> tuple[tuple[str, ...], ...]:
+    """The columns that must not be null in what is read as `name`: the entity of each group, or a table's key."""
+    found: dict[tuple[str, ...], None] = {}
+    for plan in plans:
+        for source in plan.streams:
+            if source.name == name:
+                found[tuple(column for column, _ in plan.entity if source.dtype(column) is not None)] = None
+        for table in plan.tables:
+            if table.records.name == name:
+                found[table.key] = None
+    return tuple(key for key in found if key)

@@ -1,127 +1,147 @@
-"""Features of entities, read from the online store: blocking and asynchronous from one implementation."""
+"""Features of entities, read from the online store: blocking and asynchronous, with one meaning (`read_core.py`)."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from featuredsl.errors import InputError
-from featuredsl.finalize import FeatureValue, Finalizer
+from featuredsl.finalize import FeatureValue
 from featuredsl.nodes import Value
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.meta import StoreMeta
-from featuredsl.online.request import EntityState
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
+from featuredsl.prepared import Prepared
+from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions, Rows
 from featuredsl.registry import Registry
-from featuredsl.tiles import store_layout
 
-META_TTL_S = 0.1
-
-Key = tuple[str, Sequence[KeyPart]]
-
-__all__ = ["AsyncFeatureReader", "FeatureReader", "FeatureValue", "Registry"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """One request with what is needed to finish it."""
-
-    finalizer: Finalizer
-    layout: StoreLayout
-    key: Sequence[KeyPart]
-
-
-class _Prepared:
-    """What both readers share: plans, layouts by version, the cached store meta."""
-
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
-        self._versions: dict[tuple[str, str], tuple[Finalizer, StoreLayout]] = {}
-        self._meta: StoreMeta | None = None
-        self._meta_until = 0.0
-
-    def last_meta(self) -> StoreMeta | None:
-        return self._meta
-
-    def fresh_meta(self) -> StoreMeta | None:
-        return self._meta if time.monotonic() < self._meta_until else None
-
-    def remember(self, meta: StoreMeta) -> StoreMeta:
-        self._meta, self._meta_until = meta, time.monotonic() + META_TTL_S
-        return meta
-
-    def asked(self, keys: Sequence[Key], meta: StoreMeta) -> list[_Asked]:
-        return [_Asked(*self._version(group, meta), key) for group, key in keys]
-
-    def layout(self, group: str, meta: StoreMeta) -> StoreLayout:
-        return self._version(group, meta)[1]
-
-    def _version(self, group: str, meta: StoreMeta) -> tuple[Finalizer, StoreLayout]:
-        """Made at the first read of a store version, with the definition that its values belong to; so a group which
-        works offline only does not stop the others."""
-        version = meta.versions.get(group) or self._registry.store_version(group)
-        found = self._versions.get((group, version))
-        if found is None:
-            plan = self._registry.plan_of(group, version)
-            found = self._versions[group, version] = (Finalizer(plan), store_layout(plan, version))
-        return found
-
-    def finish(
-        self,
-        asked: Sequence[_Asked],
-        states: Sequence[EntityState],
-        meta: StoreMeta,
-        at_us: int,
-        request: Mapping[str, Value] | None,
-    ) -> list[dict[str, FeatureValue]]:
-        return [
-            one.finalizer.values(state, at_us, meta.completed(one.layout.group, one.layout.version), request)
-            for one, state in zip(asked, states, strict=True)
-        ]
+__all__ = [
+    "AsyncFeatureReader",
+    "AsyncHandle",
+    "FeatureReader",
+    "FeatureValue",
+    "Handle",
+    "ReadOptions",
+    "Registry",
+    "Rows",
+]
 
 
 class FeatureReader:
-    """Blocking reads: `get([(group, key), …], at_us)` in one round trip (a second one refreshes the meta)."""
+    """Blocking reads; safe to share between threads.
 
-    def __init__(self, store: OnlineStore, registry: Registry) -> None:
+    `clock` gives seconds that never go back, for the ages of what is kept; it decides no value.
+    """
+
+    def __init__(
+        self,
+        store: OnlineStore,
+        registry: Registry,
+        options: ReadOptions = DEFAULTS,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._store = store
-        self._prepared = _Prepared(registry)
+        self._core = Core(store.operations, registry, options, clock)
+        self._all = Handle(store, self._core, self._core.everything)
+
+    def prepare(self, *names: str) -> Handle:
+        """A handle on some features: `"group"` for a whole group, `"group.feature"` for one. Names are resolved here.
+
+        Raises InputError for an unknown name.
+        """
+        return Handle(self._store, self._core, Prepared(self._core.registry, names))
 
     def get(
-        self, keys: Sequence[Key], at_us: int, request: Mapping[str, Value] | None = None
-    ) -> list[dict[str, FeatureValue]]:
-        """Feature name to value for every (group, key parts), in that order, as of `at_us`.
+        self,
+        keys: Sequence[Key],
+        at_us: int,
+        request: Mapping[str, Value] | None = None,
+        *,
+        deadline_s: float | None = None,
+        on_error: OnError | None = None,
+    ) -> Rows:
+        """Feature name to value for every (group, key parts), in that order, as of `at_us`, in one round trip.
 
-        Raises InputError for an unknown group or a key of the wrong type, DependencyError without Redis.
+        Raises InputError for an unknown group or a key that does not fit it. Without an answer of Redis within the
+        deadline it raises DependencyError or, with `on_error="fallback"`, gives what was read last with status STALE,
+        NOT_FOUND where nothing was; then `error` of the rows says why.
         """
-        meta = self._prepared.fresh_meta() or self._prepared.remember(self._store.meta())
-        asked = self._prepared.asked(keys, meta)
-        states = self._store.read([(one.layout, one.key) for one in asked])
-        return self._prepared.finish(asked, states, meta, at_us, request)
+        return self._all.get(keys, at_us, request, deadline_s=deadline_s, on_error=on_error)
 
     def layout(self, group: str) -> StoreLayout:
         """Where the last `get` found the values of a group, with its store version; before any, where one would."""
-        meta = self._prepared.last_meta() or self._prepared.remember(self._store.meta())
-        return self._prepared.layout(group, meta)
+        return self._store.run(self._core.layout(group))
+
+
+class Handle:
+    """Prepared reads of some features; made by `FeatureReader.prepare`."""
+
+    def __init__(self, store: OnlineStore, core: Core, prepared: Prepared) -> None:
+        self._store, self._core, self._prepared = store, core, prepared
+
+    def get(
+        self,
+        keys: Sequence[Key],
+        at_us: int,
+        request: Mapping[str, Value] | None = None,
+        *,
+        deadline_s: float | None = None,
+        on_error: OnError | None = None,
+    ) -> Rows:
+        """Like `FeatureReader.get`, the prepared features only."""
+        steps = self._core.get(self._prepared, keys, at_us, request, on_error)
+        return self._store.run(steps, self._core.deadline_s(deadline_s))
 
 
 class AsyncFeatureReader:
-    """Asynchronous reads with the same meaning as `FeatureReader`."""
+    """Asynchronous reads with the same meaning as `FeatureReader`, within one event loop."""
 
-    def __init__(self, store: AsyncOnlineStore, registry: Registry) -> None:
+    def __init__(
+        self,
+        store: AsyncOnlineStore,
+        registry: Registry,
+        options: ReadOptions = DEFAULTS,
+        clock: Clock = time.monotonic,
+    ) -> None:
         self._store = store
-        self._prepared = _Prepared(registry)
+        self._core = Core(store.operations, registry, options, clock)
+        self._all = AsyncHandle(store, self._core, self._core.everything)
+
+    def prepare(self, *names: str) -> AsyncHandle:
+        """Like `FeatureReader.prepare`."""
+        return AsyncHandle(self._store, self._core, Prepared(self._core.registry, names))
 
     async def get(
-        self, keys: Sequence[Key], at_us: int, request: Mapping[str, Value] | None = None
-    ) -> list[dict[str, FeatureValue]]:
+        self,
+        keys: Sequence[Key],
+        at_us: int,
+        request: Mapping[str, Value] | None = None,
+        *,
+        deadline_s: float | None = None,
+        on_error: OnError | None = None,
+    ) -> Rows:
         """Like `FeatureReader.get`."""
-        meta = self._prepared.fresh_meta() or self._prepared.remember(await self._store.meta())
-        asked = self._prepared.asked(keys, meta)
-        states = await self._store.read([(one.layout, one.key) for one in asked])
-        return self._prepared.finish(asked, states, meta, at_us, request)
+        return await self._all.get(keys, at_us, request, deadline_s=deadline_s, on_error=on_error)
+
+
+class AsyncHandle:
+    """Prepared reads of some features; made by `AsyncFeatureReader.prepare`."""
+
+    def __init__(self, store: AsyncOnlineStore, core: Core, prepared: Prepared) -> None:
+        self._store, self._core, self._prepared = store, core, prepared
+
+    async def get(
+        self,
+        keys: Sequence[Key],
+        at_us: int,
+        request: Mapping[str, Value] | None = None,
+        *,
+        deadline_s: float | None = None,
+        on_error: OnError | None = None,
+    ) -> Rows:
+        """Like `Handle.get`."""
+        steps = self._core.get(self._prepared, keys, at_us, request, on_error)
+        return await self._store.run(steps, self._core.deadline_s(deadline_s))
 
 
 def typed_key(registry: Registry, group: str, parts: Sequence[object]) -> tuple[KeyPart, ...]:

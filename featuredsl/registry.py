@@ -3,18 +3,23 @@
 A reader never sees half an `apply`: files are written under their content's hash first, then the index is
 replaced. Loading traces the copies again and checks that the fingerprints still agree. The index keeps the last
 versions of a group; copies that nothing names any more are removed, so any number of applies stays small.
+
+Several may apply at once: a local folder is locked; elsewhere the index is compared just before and just after it is
+replaced, and the change is made again on what another one has written.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import random
+import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
-from featuredsl.errors import DefinitionError, InputError, StateError, unknown
+from featuredsl.errors import DefinitionError, DependencyError, InputError, StateError, unknown
 from featuredsl.files import Files, Root, files_at
 from featuredsl.fingerprint import stored_fingerprint
 from featuredsl.generations import base_of
@@ -28,6 +33,9 @@ FORMAT = 2
 READABLE = (1, 2)
 KEPT = 20
 """How many earlier versions of a group are kept."""
+ATTEMPTS = 20
+"""How often a change is made anew where others change the index at the same time."""
+_PAUSE_S = 0.02
 
 Entry = dict[str, Any]
 
@@ -127,28 +135,128 @@ def history(root: Root, group: str) -> list[Version]:
     return [_version(entry) for entry in (current, *reversed(current["history"]))]
 
 
-def apply(root: Root, definitions: Path, *, store_suffix: str = "", at_us: int | None = None) -> dict[str, str]:
+def vanished(root: Root, definitions: Path, groups: Iterable[str]) -> dict[str, str]:
+    """Group to version of what was applied from a definition file that has only `groups` now."""
+    index = _read(files_at(root))[1]
+    return {name: index.groups[name]["version"] for name in _gone(index, _origin(definitions), groups)}
+
+
+def apply(
+    root: Root, definitions: Path, *, store_suffix: str = "", at_us: int | None = None, remove: bool = False
+) -> dict[str, str]:
     """Record the groups of a definition file; returns group to store version. Idempotent.
 
     A group whose stored features mean the same keeps its store version, so new on-demand features or docs need no
     rebuild. `store_suffix` keeps the values of one run apart from those of another: it is part of the store
-    version. `at_us` is the time that the history shows for versions that are new.
+    version. `at_us` is the time that the history shows for versions that are new. Groups that were applied from the
+    file and are no longer in it stay, unless `remove` says otherwise.
+
+    Raises DependencyError when another process keeps the registry for itself.
     """
     groups = load_definitions(definitions)
-    source = definitions.read_bytes()
+    change = _Change(groups, definitions.read_bytes(), _origin(definitions), store_suffix, at_us, remove)
     files = files_at(root)
-    file = f"{hashlib.sha256(source).hexdigest()[:16]}.py"
-    before = _index(files)
-    entries = {
-        **before,
-        **{name: _entry(plan, file, store_suffix, at_us, before.get(name)) for name, plan in groups.items()},
-    }
-    if files.read(file) != source:
-        files.replace(file, source)
-    if entries != before:
-        files.replace(INDEX, json.dumps({"format": FORMAT, "groups": entries}, indent=1, sort_keys=True).encode())
-    _remove_unnamed(files, entries)
-    return {name: entries[name]["store_version"] for name in groups}
+    with files.exclusive() as alone:
+        before, after = _replaced(files, change)
+        kept = set() if alone else {name for name in files.names() if name not in before.files}
+        _remove_unnamed(files, after.files | kept)
+    return {name: after.groups[name]["store_version"] for name in groups}
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """The groups, and the last entries of those that were removed: their store versions are not given again."""
+
+    groups: dict[str, Entry]
+    removed: dict[str, Entry]
+
+    @property
+    def files(self) -> set[str]:
+        """The copies that it names."""
+        entries = (*self.groups.values(), *self.removed.values())
+        return {item["file"] for entry in entries for item in (entry, *entry["history"])}
+
+    def text(self) -> bytes:
+        data = {"format": FORMAT, "groups": self.groups} | ({"removed": self.removed} if self.removed else {})
+        return json.dumps(data, indent=1, sort_keys=True).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """One `apply`."""
+
+    groups: Mapping[str, GroupPlan]
+    source: bytes
+    origin: str
+    suffix: str
+    at_us: int | None
+    remove: bool
+
+    @property
+    def file(self) -> str:
+        """The name of the copy."""
+        return f"{hashlib.sha256(self.source).hexdigest()[:16]}.py"
+
+    def made(self, index: _Index) -> _Index:
+        """The index after it."""
+        gone = _gone(index, self.origin, self.groups)
+        entries = {**index.groups, **{name: {**index.groups[name], "origin": self.origin} for name in gone}}
+        removed = dict(index.removed)
+        if self.remove:
+            removed |= {name: entries.pop(name) for name in gone}
+        for name, plan in self.groups.items():
+            entries[name] = self.entry(plan, index.groups.get(name), removed.pop(name, None))
+        return _Index(entries, removed)
+
+    def entry(self, plan: GroupPlan, before: Entry | None, removed: Entry | None) -> Entry:
+        """A group's entry, after the one before it or the one that was removed."""
+        if before is not None or removed is None:
+            return _entry(plan, self.file, self.suffix, self.at_us, before) | {"origin": self.origin}
+        stale = removed | {"stored": "", "version": ""}
+        made = _entry(plan, self.file, self.suffix, self.at_us, stale)
+        past = [*removed["history"], _without_history(removed)][-KEPT:]
+        return made | {"history": past, "origin": self.origin}
+
+
+def _replaced(files: Files, change: _Change) -> tuple[_Index, _Index]:
+    """Write the copy and the index; what was there before, and after."""
+    for _ in range(ATTEMPTS):
+        content, before = _read(files)
+        after = change.made(before)
+        if files.read(change.file) != change.source:
+            files.replace(change.file, change.source)
+        if content is not None and after == before:
+            return before, after
+        if files.read(INDEX) == content:
+            files.replace(INDEX, after.text())
+            found = _read(files)[1]
+            if found == after or change.made(found) == found:
+                return before, after
+        time.sleep(random.uniform(0, _PAUSE_S))
+    raise DependencyError(
+        f"{files.where}/{INDEX} was changed by others {ATTEMPTS} times in a row; nothing is lost, apply again"
+    )
+
+
+def _gone(index: _Index, origin: str, groups: Iterable[str]) -> list[str]:
+    """The groups that were applied from a file and are not among its `groups` any more.
+
+    A file that lies elsewhere now (another machine) is known by its name, and by a copy that has one of its groups.
+    """
+    names = set(groups)
+    copies = {entry["file"] for name, entry in index.groups.items() if name in names}
+
+    def from_here(entry: Entry) -> bool:
+        came = entry.get("origin")
+        if came == origin:
+            return True
+        return entry["file"] in copies and (came is None or PurePath(came).name == PurePath(origin).name)
+
+    return sorted(name for name, entry in index.groups.items() if name not in names and from_here(entry))
+
+
+def _origin(definitions: Path) -> str:
+    return str(definitions.resolve())
 
 
 def _entry(plan: GroupPlan, file: str, suffix: str, at_us: int | None, before: Entry | None) -> Entry:
@@ -158,7 +266,7 @@ def _entry(plan: GroupPlan, file: str, suffix: str, at_us: int | None, before: E
     same_store = before["stored"] in (own["stored"], plan.version) and before["suffix"] == suffix
     if same_store and before["version"] == plan.version:
         return {**before, "file": file}
-    past = [*before["history"], {key: value for key, value in before.items() if key != "history"}][-KEPT:]
+    past = [*before["history"], _without_history(before)][-KEPT:]
     kept = before["store_version"]
     used = {entry["store_version"] for entry in past}
     store_version = kept if same_store else _fresh(plan.version, suffix, used)
@@ -179,8 +287,11 @@ def _version(entry: Entry) -> Version:
     return Version(entry["version"], entry["store_version"], entry["file"], entry["applied_us"])
 
 
-def _remove_unnamed(files: Files, entries: Mapping[str, Entry]) -> None:
-    named = {item["file"] for entry in entries.values() for item in (entry, *entry["history"])}
+def _without_history(entry: Entry) -> Entry:
+    return {key: value for key, value in entry.items() if key not in ("history", "origin")}
+
+
+def _remove_unnamed(files: Files, named: set[str]) -> None:
     for name in files.names():
         if name.endswith(".py") and name not in named:
             files.remove(name)
@@ -196,15 +307,21 @@ def _definitions(root: Root, files: Files, file: str) -> dict[str, GroupPlan]:
 
 
 def _index(files: Files) -> dict[str, Entry]:
-    """Group to entry. Format 1 had no history and no fingerprint of what is stored."""
+    """Group to entry."""
+    return _read(files)[1].groups
+
+
+def _read(files: Files) -> tuple[bytes | None, _Index]:
+    """The index as it is stored, and read. Format 1 had no history and no fingerprint of what is stored."""
     content = files.read(INDEX)
     if content is None:
-        return {}
+        return None, _Index({}, {})
     data = json.loads(content)
     if data.get("format") not in READABLE:
         known = " and ".join(map(str, READABLE))
         raise StateError(f"{files.where}/{INDEX} has format {data.get('format')!r}; this release reads {known}")
-    return {name: _upgraded(entry) for name, entry in data["groups"].items()}
+    groups = {name: _upgraded(entry) for name, entry in data["groups"].items()}
+    return content, _Index(groups, {name: dict(entry) for name, entry in data.get("removed", {}).items()})
 
 
 def _upgraded(entry: Entry) -> Entry:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 import fsspec
 
 
@@ -39,6 +41,10 @@ class RemoteFiles:
             self._fs.rm_file(self._path(name))
         except FileNotFoundError:
             return
+
+    def exclusive(self) -> AbstractContextManager[bool]:
+        """See `Files`: object stores have no locks."""
+        return nullcontext(False)
 
     def _path(self, name: str) -> str:
         return f"{self._root.rstrip('/')}/{name}"

@@ -154,8 +154,8 @@ def _load(
     records = [_record(source, event, number, strict) for number, event in enumerate(events, 1)]
     refused = load_records(con, source, records)
     if refused and strict:
-        raw, reason = refused[0]
-        raise InputError(f"{source.name}, event {records.index(raw) + 1}: {_why(source, reason)}: {raw}")
+        raw, reason, number, _ = refused[0]
+        raise InputError(f"{source.name}, event {(number or 0) + 1}: {_why(source, reason)}: {raw}")
 
 
 def _record(source: EventSource, event: Mapping[str, object], number: int, strict: bool) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import sysconfig
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from featuredsl.errors import DefinitionError
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_OURS = (str(Path(__file__).parent) + os.sep, sysconfig.get_paths()["stdlib"] + os.sep, "<frozen ")
+_OURS = (str(Path(__file__).parent) + os.sep, os.path.dirname(os.__file__) + os.sep, "<frozen ")
 
 _kept: ContextVar[list[DefinitionError] | None] = ContextVar("featuredsl_kept", default=None)
 
@@ -166,6 +165,10 @@ def location_of(function: FunctionType) -> Location:
 
 def short_path(file: str) -> str:
     """A path relative to the working folder, or its last part."""
-    path = Path(file)
-    cwd = Path.cwd()
+    return _short(file, os.getcwd())
+
+
+@functools.lru_cache(maxsize=256)
+def _short(file: str, folder: str) -> str:
+    path, cwd = Path(file), Path(folder)
     return str(path.relative_to(cwd)) if path.is_absolute() and path.is_relative_to(cwd) else path.name

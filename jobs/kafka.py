@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
@@ -48,6 +49,7 @@ class Record:
     timestamp_ms: int
     key: bytes | None
     value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...] = ()
 
 
 def ensure_topics(
@@ -100,6 +102,11 @@ def partitions_of(bootstrap: str, topics: Iterable[str]) -> list[TopicPartition]
             raise InputError(msg)
         result += [TopicPartition(topic, number) for number in range(present[topic])]
     return result
+
+
+def topic_names(bootstrap: str) -> list[str]:
+    """Names of all topics, sorted."""
+    return sorted(_metadata(_admin(bootstrap), bootstrap))
 
 
 def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
@@ -284,7 +291,12 @@ def _record(message: Message) -> Record:
         timestamp_ms=message.timestamp()[1],
         key=_bytes(message.key()),
         value=_bytes(message.value()),
+        headers=_headers(message.headers()),
     )
+
+
+def _headers(found: Any) -> tuple[tuple[str, bytes | None], ...]:
+    return tuple((name, _bytes(value)) for name, value in found or ())
 
 
 def _bytes(value: str | bytes | None) -> bytes | None:

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from featuredsl.errors import CheckFailed
 from featuredsl.settings import Settings
+from jobs.flink.stream_status import stream_status
 from localstack.doctor import diagnose
 from localstack.service import Layout
 from localstack.stack import PARTS, part_names
@@ -70,16 +71,20 @@ def down(home: Path | None, only: str | None) -> None:
 @_home
 @_json
 def status(home: Path | None, as_json: bool) -> None:
-    """Show how each part of the stack is, asked from the service itself; exit 1 when one is broken.
+    """Show how each part of the stack is, and how far its stream jobs are; exit 1 when a part is broken.
 
     Example: featuredsl status --json
     """
     parts = stack_status(_layout(home))
+    streams = stream_status(Settings.load(home=home))
     if as_json:
-        click.echo(json.dumps({"parts": [asdict(part) for part in parts]}))
+        click.echo(json.dumps({"parts": [asdict(part) for part in parts], **streams.as_data()}, allow_nan=False))
     else:
         rows = [(p.part, p.state, p.address, ",".join(map(str, p.pids)), p.detail) for p in parts]
         _table(("part", "state", "address", "pids", "detail"), rows)
+        for columns, lines in streams.tables():
+            click.echo()
+            _table(columns, lines)
     _fail_on(f"{part.part} is broken: {part.detail}" for part in parts if part.state == "broken")
 
 

@@ -82,6 +82,8 @@ def _config(layout: Layout, rpc: int, rest: int) -> str:
         "cluster.registration.error-delay": "500 ms",
         "cluster.registration.initial-timeout": "500 ms",
         "pekko.ask.timeout": "60 s",
+        # A process that is gone is noticed after two unanswered heartbeats; a slow one has the usual 50 s.
+        "heartbeat.interval": "3 s",
         "metrics.fetcher.update-interval": 200,
         "classloader.check-leaked-classloader": "false",
         "io.tmp.dirs": scratch,

@@ -19,6 +19,7 @@ from serving.wire import Input, KeyPart, Scalar, refuse
 
 STALE = "STALE"
 DEGRADED = "DEGRADED"
+TIMEOUT, STORE = "timeout", "store"
 FLAG_STALE = "features_stale"
 FLAG_MISSING = "features_missing"
 FLAG_ENTITY = "entity_missing"
@@ -40,7 +41,10 @@ KeyRef: TypeAlias = tuple[str, tuple[KeyPart, ...]]
 
 
 class FeatureSource(Protocol):
-    """Reads features of several (group, key parts) at once, as of a time in microseconds."""
+    """Reads features of several (group, key parts) at once, as of a time in microseconds.
+
+    Rows with an `error` that is not None came from memory, because the store did not answer in time.
+    """
 
     async def get(
         self, keys: Sequence[KeyRef], at_us: int, request: Mapping[str, Input] | None = None
@@ -114,7 +118,8 @@ class FeatureFetcher:
             elif rows is None:
                 self._put_last_good(result, lookup, key, flags)
             else:
-                self._put(result, lookup, key, (next(given), flags))
+                row, fell_back = next(given), error in (TIMEOUT, STORE)
+                self._put(result, lookup, row, flags, key, fell_back)
         not_finite = "not_finite" if FLAG_NOT_FINITE in flags else None
         return Fetched(result.values, result.statuses, tuple(flags), error or not_finite)
 
@@ -129,7 +134,7 @@ class FeatureFetcher:
             async with asyncio.timeout(self._budget.budget_ms / 1_000):
                 rows = await self._source.get(keys, at_us, request)
         except TimeoutError:
-            return None, self._failed("timeout", None)
+            return None, self._failed(TIMEOUT, None)
         except asyncio.CancelledError:
             self._breaker.abandon()
             raise
@@ -137,7 +142,10 @@ class FeatureFetcher:
             self._breaker.abandon()
             refuse("bad_features", str(error))
         except Exception as error:  # a broken store degrades an answer, it never refuses one
-            return None, self._failed("store", error)
+            return None, self._failed(STORE, error)
+        late: Exception | None = getattr(rows, "error", None)
+        if late is not None:
+            return rows, self._failed(TIMEOUT if isinstance(late.__cause__, TimeoutError) else STORE, late)
         self._breaker.success()
         self._metrics.breaker_open.set(0)
         return rows, None
@@ -155,10 +163,11 @@ class FeatureFetcher:
         self,
         result: Fetched,
         lookup: Lookup,
+        row: Mapping[str, Value],
+        flags: dict[str, None],
         key: KeyRef,
-        read: tuple[Mapping[str, Value], dict[str, None]],
+        fell_back: bool,
     ) -> None:
-        row, flags = read
         kept: dict[str, Scalar] = {}
         for name in lookup.names:
             found = row.get(name)
@@ -171,7 +180,12 @@ class FeatureFetcher:
             if value is None or isinstance(value, str | int | float | bool):
                 result.values[public] = value
                 kept[name] = value
-        self._remember(key, kept)
+        if not fell_back:
+            self._remember(key, kept)
+        elif any(found.status == STALE for found in row.values()):
+            flags[FLAG_STALE] = None
+        else:
+            flags[FLAG_MISSING] = None
 
     def _remember(self, key: KeyRef, values: dict[str, Scalar]) -> None:
         self._last_good[key] = (self._clock(), values)

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from featuredsl.errors import FeatureError, InputError
 from featuredsl.online.store import AsyncOnlineStore
 from featuredsl.plan import GroupPlan
-from featuredsl.reader import AsyncFeatureReader, Registry
+from featuredsl.reader import AsyncFeatureReader, ReadOptions, Registry
 from featuredsl.settings import Settings
-from serving.config import GroupLookup, ServeConfig
+from serving.config import FeatureBudget, GroupLookup, ServeConfig
 from serving.features import FeatureSource, Lookup
 
 _STORE_TIMEOUT_S = 1.0
+_SHARE = 0.9
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,17 @@ async def open_features(config: ServeConfig, settings: Settings) -> Reading:
         await store.ping()
     except FeatureError as error:
         log.warning("features are not available yet: %s", error)
-    return Reading(AsyncFeatureReader(store, registry), lookups, store)
+    return Reading(AsyncFeatureReader(store, registry, _options(config.features)), lookups, store)
+
+
+def _options(budget: FeatureBudget) -> ReadOptions:
+    """A read ends before the budget does, so that what was read last can still be used within it."""
+    return ReadOptions(
+        on_error="fallback",
+        deadline_s=_SHARE * budget.budget_ms / 1_000,
+        kept=budget.stale_entries,
+        stale_max_age_s=budget.stale_max_age_s,
+    )
 
 
 def _lookup(plan: GroupPlan, wanted: GroupLookup) -> Lookup:

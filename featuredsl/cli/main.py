@@ -141,6 +141,7 @@ for _name, _help in (
     ("ccb", "Join, train, gate and score bandit examples in files.\n\nExample: featuredsl ccb join --help"),
     ("drift", "Compare distributions in files.\n\nExample: featuredsl drift compare --help"),
     ("models", "The model registry.\n\nExample: featuredsl models list"),
+    ("dlq", "Records that were refused: show them, send them again.\n\nExample: featuredsl dlq list"),
     ("alerts", "Alert consumers.\n\nExample: featuredsl alerts test"),
 ):
     root.add_command(_subgroup(_name, _help))

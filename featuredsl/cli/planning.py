@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from featuredsl.changes import KINDS, GroupChange, compare
+from featuredsl.changes import KINDS, GroupChange, compare, removed
 from featuredsl.cli.program import DEFINITIONS
 from featuredsl.costs import backfills, cost, rows_to_read
 from featuredsl.errors import CheckFailed, DependencyError
@@ -20,11 +20,12 @@ from featuredsl.loader import load_definitions
 from featuredsl.model_uses import ModelUse, model_uses, users_of
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
-from featuredsl.registry import Registry, history
+from featuredsl.registry import Registry, history, vanished
 from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
 
 SENDERS = "featuredsl.feature_changes"
+NO_BACKFILL = {"needed": False, "ranges": [], "bytes_per_entity": 0, "bytes": 0, "rows": 0}
 MODELS = click.option(
     "--models", type=click.Path(path_type=Path, file_okay=False), help="Artefacts of models (default: the champions)."
 )
@@ -45,15 +46,16 @@ def plan(
     events_per_day: int | None,
     as_json: bool,
 ) -> None:
-    """Compare a definition file with what is applied: unchanged, compatible, rebuild or breaking.
+    """Compare a definition file with what is applied: unchanged, compatible, rebuild, removed or breaking.
 
+    Groups that were applied from the file and are no longer in it are removed by `apply --remove` only.
     Nothing is written. Example: featuredsl plan features.py --fail-on breaking
     """
     settings = Settings.load()
     groups = load_definitions(definitions)
     uses = model_uses(models or settings.home / "champions")
-    changes = changes_of(settings, groups, uses)
-    data = [_data(change, groups[change.group], uses, (entities, events_per_day)) for change in changes]
+    changes = changes_of(settings, definitions, groups, uses)
+    data = [_data(change, groups.get(change.group), uses, (entities, events_per_day)) for change in changes]
     if as_json:
         click.echo(json.dumps({"groups": data}, allow_nan=False, ensure_ascii=False))
     else:
@@ -65,17 +67,21 @@ def plan(
             raise CheckFailed(f"{', '.join(bad)}: at least one change is {fail_on} or worse")
 
 
-def changes_of(settings: Settings, groups: Mapping[str, GroupPlan], uses: Sequence[ModelUse]) -> list[GroupChange]:
-    """What applying the groups would change."""
+def changes_of(
+    settings: Settings, definitions: Path, groups: Mapping[str, GroupPlan], uses: Sequence[ModelUse]
+) -> list[GroupChange]:
+    """What applying the groups of a file would change, then those that are gone from it."""
     applied = Registry.readable(settings.registry).groups
-    return [compare(applied.get(name), plan, used=bool(users_of(name, uses))) for name, plan in groups.items()]
+    changes = [compare(applied.get(name), plan, used=bool(users_of(name, uses))) for name, plan in groups.items()]
+    for name, version in vanished(settings.registry, definitions, groups).items():
+        features = applied[name].feature_names if name in applied else ()
+        changes.append(removed(name, version, features, used=bool(users_of(name, uses))))
+    return changes
 
 
 def _data(
-    change: GroupChange, plan: GroupPlan, uses: Sequence[ModelUse], sizes: tuple[int | None, int | None]
+    change: GroupChange, plan: GroupPlan | None, uses: Sequence[ModelUse], sizes: tuple[int | None, int | None]
 ) -> dict[str, Any]:
-    entities, per_day = sizes
-    online = cost(plan).online_bytes
     affected = users_of(change.group, uses) if change.retrain else ()
     return {
         "group": change.group,
@@ -85,19 +91,25 @@ def _data(
         "reasons": list(change.reasons),
         "features": [{"feature": f.name, "kind": f.kind, "reason": f.reason or None} for f in change.features],
         "models_affected": [use.model for use in affected],
-        "backfill": {
-            "needed": change.backfill,
-            "ranges": [b.text() for b in backfills(plan)] if change.backfill else [],
-            "bytes_per_entity": online if change.backfill else 0,
-            "bytes": (None if entities is None else entities * online) if change.backfill else 0,
-            "rows": (None if per_day is None else rows_to_read(plan, per_day)) if change.backfill else 0,
-        },
+        "backfill": _backfill(plan, *sizes) if plan is not None and change.backfill else NO_BACKFILL,
+    }
+
+
+def _backfill(plan: GroupPlan, entities: int | None, per_day: int | None) -> dict[str, Any]:
+    online = cost(plan).online_bytes
+    return {
+        "needed": True,
+        "ranges": [b.text() for b in backfills(plan)],
+        "bytes_per_entity": online,
+        "bytes": None if entities is None else entities * online,
+        "rows": None if per_day is None else rows_to_read(plan, per_day),
     }
 
 
 def _lines(data: Mapping[str, Any]) -> list[str]:
     old = "" if data["old_version"] in (None, data["new_version"]) else f"{data['old_version']} -> "
-    lines = [f"{data['group']}: {data['kind']} ({old}{data['new_version']})", *(f"  {r}" for r in data["reasons"])]
+    new = data["new_version"] or "removed"
+    lines = [f"{data['group']}: {data['kind']} ({old}{new})", *(f"  {reason}" for reason in data["reasons"])]
     for feature in data["features"]:
         if feature["kind"] != "unchanged":
             lines.append(f"  {feature['feature']}: {feature['kind']} {feature['reason'] or ''}".rstrip())
@@ -115,25 +127,30 @@ def _lines(data: Mapping[str, Any]) -> list[str]:
 @click.command()
 @DEFINITIONS
 @click.option("--store-suffix", default="", help="Keep the values of this run apart: added to the store version.")
+@click.option("--remove", is_flag=True, help="Drop the groups that are no longer in the file.")
 @MODELS
-def apply(definitions: Path, store_suffix: str, models: Path | None) -> None:
+def apply(definitions: Path, store_suffix: str, remove: bool, models: Path | None) -> None:
     """Make a definition file current: record it in the registry, and point readers at groups that are new.
 
     Readers of a group whose store version changes stay where they are until `featuredsl run stream` (or, for a group
     of batch features alone, `run batch`) has filled the new one. Models whose features mean something else now are
-    asked to retrain. Doing it again changes nothing. Readers are those with the same FEATUREDSL_PREFIX. Without a Redis
-    address it only records, and says so; a Redis that does not answer makes the exit code 4, with the definitions
-    recorded.
+    asked to retrain. Doing it again changes nothing. Groups that were applied from the file and are no longer in it
+    stay, unless --remove is given. Readers are those with the same FEATUREDSL_PREFIX. Without a Redis address it only
+    records, and says so; a Redis that does not answer makes the exit code 4, with the definitions recorded.
 
     Example: featuredsl apply features.py
     """
     settings = Settings.load()
     uses = model_uses(models or settings.home / "champions")
-    changes = changes_of(settings, load_definitions(definitions), uses)
+    changes = changes_of(settings, definitions, load_definitions(definitions), uses)
     now_us = time.time_ns() // 1000
-    versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix, at_us=now_us)
+    versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix, at_us=now_us, remove=remove)
+    stay = [] if remove else [change for change in changes if change.new_version is None]
+    changes = [change for change in changes if change not in stay]
     for change in changes:
-        click.echo(f"{change.group}@{versions[change.group]} {change.kind}")
+        click.echo(f"{change.group}@{versions.get(change.group, change.old_version)} {change.kind}")
+    for change in stay:
+        click.echo(f"{change.group} is no longer in {definitions} and stays applied; --remove drops it", err=True)
     _ask_to_retrain(settings, changes, uses, now_us // 1000)
     _repoint(settings, versions)
 
@@ -168,7 +185,7 @@ def _ask_to_retrain(settings: Settings, changes: Sequence[GroupChange], uses: Se
     for change in changes:
         for use in users_of(change.group, uses) if change.retrain else ():
             if use.groups[change.group] != change.new_version:
-                evidence.setdefault(use.model, []).append(f"{change.group}@{change.new_version}")
+                evidence.setdefault(use.model, []).append(f"{change.group}@{change.new_version or 'removed'}")
     if not evidence:
         return
     names = ", ".join(sorted(evidence))

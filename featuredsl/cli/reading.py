@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from typing import Any
 
@@ -12,16 +13,16 @@ from rich.table import Table
 
 from featuredsl.dtypes import ELEMENTS, DType, spelled
 from featuredsl.errors import InputError, unknown
-from featuredsl.finalize import FeatureValue
+from featuredsl.finalize import NULL, OK, FeatureValue, Finalizer
 from featuredsl.nodes import Value
 from featuredsl.online.keys import KeyPart, split_key
 from featuredsl.online.store import OnlineStore
-from featuredsl.plan import GroupPlan, LookupFeature, WindowFeature
+from featuredsl.plan import GroupPlan
+from featuredsl.read_reasons import Read, reason
 from featuredsl.reader import FeatureReader
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.tiles import STREAM_TIERS
-from featuredsl.times import asked_time, format_duration, format_time
+from featuredsl.times import asked_time, format_time
 from featuredsl.values import parse_array, typed
 
 AT = click.option("--at", default=None, help="Time of the read: ISO 8601 with a zone, or ms. Default: now.")
@@ -81,8 +82,11 @@ def online_store(settings: Settings) -> OnlineStore:
     metavar="NAME=VALUE",
     help="Input of an on-demand feature; an array is JSON, for example vec='[1, 2]'.",
 )
+@click.option("--features", default="", metavar="NAME,…", help="Only these features. Default: all.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def get(group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, ...], as_json: bool) -> None:
+def get(
+    group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, ...], features: str, as_json: bool
+) -> None:
     """Read the features of one or more keys, with a status for every value.
 
     Example: featuredsl get segment a1b2c3 --at 2026-01-02T03:04:05Z --json
@@ -94,13 +98,15 @@ def get(group: str, keys: tuple[str, ...], at: str | None, request: tuple[str, .
     asked, values = at_us(at), request_values(plan, request)
     with online_store(settings) as store:
         reader = FeatureReader(store, registry)
-        rows = reader.get([(group, key) for key in parts], asked, values)
+        names = [name.strip() for name in features.split(",") if name.strip()]
+        handle = reader.prepare(*(f"{group}.{name}" for name in names)) if names else reader.prepare(group)
+        rows = handle.get([(group, key) for key in parts], asked, values)
         version = reader.layout(group).version
     if as_json:
         click.echo(json.dumps(as_data(group, version, parts, rows), allow_nan=False))
         return
     for key, row in zip(keys, rows, strict=True):
-        Console().print(_table(f"{group} {key}", row))
+        Console().print(_table(f"{group}@{version} {key}", row))
 
 
 def as_data(
@@ -118,9 +124,14 @@ def as_data(
 
 
 def _value(value: FeatureValue) -> dict[str, Any]:
+    """JSON has no NaN and no infinities: a value that holds one is null."""
+    found, status = value.value, value.status
+    items = found if isinstance(found, list) else [found]
+    if any(isinstance(item, float) and not math.isfinite(item) for item in items):
+        found, status = None, NULL if status == OK else status
     return {
-        "value": value.value,
-        "status": value.status,
+        "value": found,
+        "status": status,
         "as_of": None if value.as_of_us is None else format_time(value.as_of_us),
         "event_time": None if value.event_time_us is None else format_time(value.event_time_us),
     }
@@ -147,14 +158,14 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     """
     settings = Settings.load()
     registry = Registry.load(settings.registry)
-    plan = registry.group(group)
-    asked, parts = at_us(at), key_parts(plan, key)
+    asked, parts = at_us(at), key_parts(registry.group(group), key)
     with online_store(settings) as store:
-        reader = FeatureReader(store, registry)
-        row = reader.get([(group, parts)], asked)[0]
-        layout = reader.layout(group)
+        layout = FeatureReader(store, registry).layout(group)
         state = store.read([(layout, parts)])[0]
         meta = store.meta()
+    marks = meta.completed(group, layout.version)
+    plan = registry.plan_of(group, layout.version)
+    read = Read(plan, layout, parts, state, asked, marks, Finalizer(plan).values(state, asked, marks))
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
     if layout.version != registry.store_versions[group]:
         click.echo(f"  readers follow this version; {settings.registry} has {registry.store_versions[group]}")
@@ -166,9 +177,12 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
     for mark, times in meta.closed_marks(group, layout.version).items():
         click.echo(f"  closed {mark}: complete up to {', '.join(format_time(t) for t in times) or 'nothing yet'}")
-    for feature in plan.features:
-        value = row[feature.name]
-        click.echo(f"  {feature.name} = {value.value!r} {value.status}: {_why(feature, asked, value.as_of_us)}")
+    for name, value in read.row.items():
+        found = reason(read, name)
+        when = f"as of {_shown(value.as_of_us)}, newest event {_shown(value.event_time_us)}"
+        click.echo(f"  {name} = {value.value!r} {value.status}, {when}\n    from: {found.source}\n    why: {found.why}")
+        if found.todo:
+            click.echo(f"    do:   {found.todo}")
 
 
 def _filled(indices: list[int]) -> str:
@@ -176,19 +190,5 @@ def _filled(indices: list[int]) -> str:
     return f"{len(indices)} filled" + (f", {indices[0]} to {indices[-1]}" if indices else "")
 
 
-def _why(feature: WindowFeature | LookupFeature, asked: int, as_of: int | None) -> str:
-    at = feature.tier.query_time(asked)
-    if feature.freshness in STREAM_TIERS and feature.tier.is_deferred:
-        if as_of is None:
-            return f"no period is closed yet; {format_time(at)} is asked for"
-        if as_of < at:
-            return f"behind, {format_time(at)} is asked for: {_what(feature, as_of)}"
-    return _what(feature, at)
-
-
-def _what(feature: WindowFeature | LookupFeature, at: int) -> str:
-    """Which events count at a time."""
-    if isinstance(feature, WindowFeature):
-        return feature.window.describe(at)
-    ttl = "" if feature.ttl_us is None else f", at most {format_duration(feature.ttl_us)} old"
-    return f"latest event before {format_time(at)}{ttl}"
+def _shown(us: int | None) -> str:
+    return "unknown" if us is None else format_time(us)

@@ -18,6 +18,7 @@ from featuredsl.compilers.flink_closed import (
     tile_rows,
     watermark_columns,
 )
+from featuredsl.compilers.flink_progress import AHEAD, MAX_AHEAD_S, RECORD_TIME, progress_insert, progress_sink, reason
 from featuredsl.compilers.flink_sources import arrival_options, refuse_sources, sequence_of, streamed, union_view
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
@@ -63,8 +64,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     inserts: list[str] = []
     for source in sources.values():
         keyed = [t.plan for t in targets if source in t.plan.streams]
-        ddl.append(_dead_letter_table(source, "dlq", config))
-        inserts.append(_dead_letters(source, keyed, config))
+        no_key = _no_key(keyed)
+        ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
+        inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
         if source.name in timed:
             ddl.append(_dead_letter_table(source, "late", config))
             inserts.append(_late(source, [plan for plan in keyed if source in timed_streams([plan])], config))
@@ -74,6 +76,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         inserts += [insert for _, insert in made]
     return ddl + inserts
 
+
+PAYLOAD_CHARS = 955_732
+"""Base64 of 700 KiB, as the format caps what it rejects: a dead letter fits a Kafka record of 1 MiB."""
 
 FUNCTIONS = (
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
@@ -108,6 +113,8 @@ def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> 
         "`_sha256` STRING",
         "`_partition` INT METADATA FROM 'partition' VIRTUAL",
         "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
+        RECORD_TIME,
+        AHEAD,
         *(watermark_columns() if is_timed else ()),
     ]
     first, last = source.time_range or ("none", "none")
@@ -155,16 +162,21 @@ def _dead_letter_table(source: EventSource, kind: str, config: StreamConfig) -> 
     return _kafka_sink(f"{source.name}__{kind}", f"{source.topic}.{kind}", columns, config)
 
 
-def _dead_letters(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
-    """Rejected rows, and rows that lack the entity of a group (a null never matches a key)."""
+def _no_key(plans: Sequence[GroupPlan]) -> str:
+    return " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+
+
+def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str:
+    """Rejected rows, events that lack the entity of a group (a null never matches a key), events from the future."""
     topic = FLINK.text(config.prefix + source.topic)
-    no_key = " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+    ahead = f"CASE WHEN `_ahead` IS TRUE THEN 'event time is over {MAX_AHEAD_S} s ahead of the record''s time' END"
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__dlq')}\n"
-        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,\n"
-        "  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))\n"
-        f"FROM {FLINK.ident(source.name)}\n"
-        f"WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ({no_key}))"
+        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, {ahead}),\n"
+        f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
+        "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
+        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {FLINK.ident(source.name)})\n"
+        "WHERE `_why` IS NOT NULL"
     )
 
 

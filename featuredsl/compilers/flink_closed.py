@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from featuredsl.compilers.flink_progress import IS_AHEAD
 from featuredsl.compilers.flink_sources import selects
 from featuredsl.compilers.flink_tables import StreamConfig, key_is_null, key_of, tile_of, usable
 from featuredsl.compilers.scalar import FLINK, floor_div
@@ -65,11 +66,13 @@ def mark_options(layout: StoreLayout, mark: str, freshness: str, config: StreamC
 
 def watermark_columns() -> list[str]:
     """What a source's table has besides its columns. The watermark is a millisecond behind the delay, because Flink
-    closes a window when the watermark reaches its last millisecond."""
+    closes a window when the watermark reaches its last millisecond. An event from the future has no time there, so that
+    it closes nothing."""
     seconds, rest = divmod(DEFERRED.delay_us + SECOND // 1000, SECOND)
     delay = f"INTERVAL '{seconds}.{rest // 1000:03}' SECOND"
     return [
-        f"`_rowtime` AS TO_TIMESTAMP_LTZ({floor_div('`_ts`', '1000', FLINK)}, 3)",
+        f"`_rowtime` AS CASE WHEN {IS_AHEAD} THEN CAST(NULL AS TIMESTAMP_LTZ(3)) "
+        f"ELSE TO_TIMESTAMP_LTZ({floor_div('`_ts`', '1000', FLINK)}, 3) END",
         f"WATERMARK FOR `_rowtime` AS `_rowtime` - {delay}",
     ]
 

@@ -36,7 +36,7 @@ def refuse_sources(plan: GroupPlan) -> None:
 
 def union_view(source: EventSource) -> str:
     """The view of a union: the common columns and what the job's queries read of every row."""
-    parts = selects(source, ("`_ts`", "`_reject`", "`_heartbeat`"))
+    parts = selects(source, ("`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"))
     return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(parts)
 
 

@@ -47,7 +47,7 @@ def key_is_null(plan: GroupPlan) -> str:
 
 def usable(plan: GroupPlan) -> str:
     """True for the rows that count."""
-    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({key_is_null(plan)})"
+    return f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT ({key_is_null(plan)})"
 
 
 def key_of(plan: GroupPlan) -> str:

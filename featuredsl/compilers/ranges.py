@@ -11,9 +11,10 @@ from collections.abc import Sequence
 
 from featuredsl.aggregators import Partial
 from featuredsl.compilers.edges import edge, query_time
-from featuredsl.compilers.relations import Relations
+from featuredsl.compilers.relations import Relations, struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.sessions import closed_sessions
+from featuredsl.compilers.totals import may_overflow
 from featuredsl.compilers.units import LookupUnit, SessionUnit, Units, has_key, key_columns, null_of, rank_struct
 from featuredsl.plan import GroupPlan
 
@@ -25,7 +26,7 @@ class Ranges:
         self.plan = plan
         self.dialect = dialect
         self.windows = list(units.windows.items())
-        self.lookups = list(units.lookups)
+        self.lookups = list(units.lookups.items())
         self.sessions = list(units.sessions.items())
         self.relations = Relations(dialect)
         self.keys = [f"k{i}" for i in range(len(plan.entity))]
@@ -41,7 +42,7 @@ class Ranges:
             f"frames{n} AS (\n{self.frames(view, source, numbers)})"
             for n, ((source, _), numbers) in enumerate(parts.items())
         ]
-        ctes += [self.latest(view, i, unit) for i, unit in enumerate(self.lookups)]
+        ctes += [self.latest(view, i, unit, read) for i, (unit, read) in enumerate(self.lookups)]
         for i, (session, partials) in enumerate(self.sessions):
             ctes += [*self.closed(i, session, partials), self.last_closed(view, i, session, len(partials))]
         counts = {"frames": len(parts), "latest": len(self.lookups), "sessions": len(self.sessions)}
@@ -105,27 +106,32 @@ class Ranges:
             )
             for j, partial in enumerate(self.windows[i][1]):
                 value = f"{partial.merge.upper()}({lifted[partial]}) OVER f{i}"
-                columns.append(f"CAST({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
+                cast = "TRY_CAST" if may_overflow(partial) else "CAST"
+                columns.append(f"{cast}({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
         return ", ".join(columns), ",\n    ".join(frames)
 
-    def latest(self, labels: str, number: int, unit: LookupUnit) -> str:
-        """The nearest time before each label, then the greatest rank of that key and time: ties are rare, and
-        comparing ranks costs more than finding times."""
+    def latest(self, labels: str, number: int, unit: LookupUnit, read: Sequence[int]) -> str:
+        """The nearest event before each label; where several events of its key have that time, the greatest rank of
+        them. Such ties are rare, and to count the events of a time costs less than to compare their ranks."""
         keys, named = ", ".join(self.keys), ", ".join(self.named)
-        source = self.relation(unit.source)
         where = "" if unit.where is None else f" AND ({render(unit.where, self.dialect)})"
-        events = f"FROM {source} WHERE {has_key(self.plan, self.dialect)}{where}"
-        rank = rank_struct(unit, self.dialect)
-        hits, best = f"hits{number}", f"best{number}"
+        events = f"FROM {self.relation(unit.source)} WHERE {has_key(self.plan, self.dialect)}{where}"
+        values = "".join(f", {self.dialect.ident(unit.columns[i][0])} AS v{i}" for i in read)
+        kept = ", ".join(["label_id", *(f"l.{key}" for key in self.keys), "o", "t", *(f"v{i}" for i in read)])
+        hits, tied, best = (f"{name}{number}" for name in ("hits", "tied", "best"))
+        found = [(f"v{i}", f"CASE WHEN b.t IS NULL THEN h.v{i} ELSE b.r.v{i} END") for i in read]
         return (
             f"{hits} AS MATERIALIZED (\n"
-            f"  SELECT label_id, {', '.join(f'l.{key}' for key in self.keys)}, o, t FROM\n"
+            f"  SELECT {kept} FROM\n"
             f"    (SELECT label_id, {named}, {query_time(unit.tier)} AS o FROM {labels}) l ASOF LEFT JOIN\n"
-            f"    (SELECT {named}, ts_us AS t {events}) e\n    ON {self.same('l', 'e')} AND l.o > e.t),\n"
-            f"{best} AS (\n  SELECT {keys}, t, MAX(r) AS r FROM (SELECT {named}, ts_us AS t, {rank} AS r {events}) e\n"
-            f"  SEMI JOIN {hits} h ON {self.same('e', 'h')} AND e.t = h.t GROUP BY {keys}, t),\n"
-            f"latest{number} AS (\n  SELECT label_id, r AS l{number}, o AS l{number}_q\n"
-            f"  FROM {hits} h LEFT JOIN {best} b ON {self.same('h', 'b')} AND h.t = b.t)"
+            f"    (SELECT {named}, ts_us AS t{values} {events}) e\n    ON {self.same('l', 'e')} AND l.o > e.t),\n"
+            f"{tied} AS MATERIALIZED (\n  SELECT {keys}, t FROM (SELECT {named}, ts_us AS t {events}) e\n"
+            f"  SEMI JOIN {hits} h ON {self.same('e', 'h')} AND e.t = h.t GROUP BY {keys}, t HAVING COUNT(*) > 1),\n"
+            f"{best} AS (\n  SELECT {keys}, t, MAX(r) AS r\n"
+            f"  FROM (SELECT {named}, ts_us AS t, {rank_struct(unit, self.dialect)} AS r {events}) e\n"
+            f"  SEMI JOIN {tied} d ON {self.same('e', 'd')} AND e.t = d.t GROUP BY {keys}, t),\n"
+            f"latest{number} AS (\n  SELECT label_id, {struct([('t', 'h.t'), *found], self.dialect)} AS l{number}, "
+            f"o AS l{number}_q\n  FROM {hits} h LEFT JOIN {best} b ON {self.same('h', 'b')} AND h.t = b.t)"
         )
 
     def same(self, left: str, right: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from featuredsl.aggregators import Partial
 from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
+from featuredsl.compilers.totals import merged
 from featuredsl.compilers.units import SessionUnit, has_key, key_columns
 from featuredsl.plan import GroupPlan
 
@@ -29,9 +30,7 @@ def closed_sessions(
     selected += ["ts_us", *(f"{render(p.lift, dialect)} AS p{j}" for j, p in enumerate(partials))]
     apart = f"ts_us - LAG(ts_us) OVER (PARTITION BY {by_key} ORDER BY ts_us)"
     columns = ", ".join(f"p{j}" for j in range(len(partials)))
-    merged = ", ".join(
-        f"CAST({p.merge.upper()}(p{j}) AS {dialect.type_name(p.dtype)}) AS p{j}" for j, p in enumerate(partials)
-    )
+    folded = ", ".join(f"{merged(f'p{j}', p, dialect)} AS p{j}" for j, p in enumerate(partials))
     fields = [("t", "closed"), *((f"p{j}", f"p{j}") for j in range(len(partials)))]
     starts = f"CASE WHEN {apart} < {unit.window.gap_us} THEN 0 ELSE 1 END AS s"
     source = f"{relation} WHERE {has_key(plan, dialect)}{where}"
@@ -40,7 +39,7 @@ def closed_sessions(
         # Equal times are peers of the default frame, so whichever of them started the session, all are in it.
         f"{name}_numbered AS (SELECT {keys}, ts_us, {columns}, SUM(s) OVER (PARTITION BY {keys} ORDER BY ts_us) AS n"
         f"\n  FROM {name}_starts)",
-        f"{name}_merged AS (SELECT {keys}, MAX(ts_us) + {unit.window.gap_us} AS closed, {merged}"
+        f"{name}_merged AS (SELECT {keys}, MAX(ts_us) + {unit.window.gap_us} AS closed, {folded}"
         f"\n  FROM {name}_numbered GROUP BY {keys}, n)",
         f"{name} AS (SELECT {keys}, closed, {struct(fields, dialect)} AS r FROM {name}_merged)",
     ]

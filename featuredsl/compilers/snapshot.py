@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from featuredsl.compilers.relations import Relations
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.compilers.sessions import closed_sessions
+from featuredsl.compilers.totals import merged
 from featuredsl.compilers.units import (
     LookupUnit,
     Units,
@@ -110,7 +111,7 @@ def _known(tier: Tier, at_us: int, timed: bool) -> str:
 
 def _merged(dialect: Dialect, units: Units, at_us: int) -> list[str]:
     columns = [
-        f"CAST({p.merge.upper()}(w{i}_p{j}) AS {dialect.type_name(p.dtype)}) AS w{i}_p{j}"
+        f"{merged(f'w{i}_p{j}', p, dialect)} AS w{i}_p{j}"
         for i, partials in enumerate(units.windows.values())
         for j, p in enumerate(partials)
     ]

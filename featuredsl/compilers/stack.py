@@ -22,6 +22,7 @@ from featuredsl.compilers.edges import edge, query_time
 from featuredsl.compilers.relations import Relations
 from featuredsl.compilers.scalar import Dialect, floor_to, render
 from featuredsl.compilers.sessions import closed_sessions
+from featuredsl.compilers.totals import may_overflow, merged, summand
 from featuredsl.compilers.units import (
     LookupUnit,
     SessionUnit,
@@ -110,7 +111,7 @@ class Stack:
         rows = [self.events(name) for name in sources] + [self.closed(i) for i in range(len(self.sessions))]
         rows += [self.late_events(name) for name in sources if any(u.source == name for _, u in self.late_units())]
         rows += [self.asked(labels), *([self.late_asked(labels)] if self.late else [])]
-        over = [f"{slot.merge.upper()}({slot.name}) OVER w AS {slot.name}" for slot in self.all_slots]
+        over = [f"{slot.merge.upper()}({self.addable(slot)}) OVER w AS {slot.name}" for slot in self.all_slots]
         over += [f"MAX(r{i}) OVER w AS r{i}" for i in range(self.ranks)]
         part = ", ".join([*self.keys, UNIT, "b"])
         stacked = "\n  UNION ALL ".join(rows)
@@ -274,8 +275,8 @@ class Stack:
             late = [p.number + level for p in self.late if p.position == i for level in range(self.levels)]
             numbers = _listed([*self.numbers[i], *late])
             for j, (slot, partial) in enumerate(zip(self.slots[unit], partials, strict=True)):
-                value = f"{slot.merge.upper()}(CASE WHEN {UNIT} IN ({numbers}) THEN {slot.name} END)"
-                columns.append(f"CAST({value} AS {self.dialect.type_name(partial.dtype)}) AS w{i}_p{j}")
+                value = f"CASE WHEN {UNIT} IN ({numbers}) THEN {slot.name} END"
+                columns.append(f"{merged(value, partial, self.dialect)} AS w{i}_p{j}")
         for i, (number, _) in self.ranked():
             mine = f"CASE WHEN {UNIT} = {number} THEN"
             columns += [f"MAX({mine} r{i} END) AS l{i}", f"MAX({mine} o END) AS l{i}_q"]
@@ -283,6 +284,16 @@ class Stack:
             last = f"(MAX(CASE WHEN {UNIT} = {number} THEN r{slot_at} END))"
             columns += [f"{last}.p{j} AS s{i}_p{j}" for j in range(len(self.sessions[i][1]))]
         return columns
+
+    def addable(self, slot: _Slot) -> str:
+        """A slot's column, as what its sum is exact of where a partial in it needs that."""
+        shared = zip((s for unit, _ in self.windows for s in self.slots[unit]), self.partials(), strict=True)
+        wide = any(own == slot and may_overflow(partial) for own, partial in shared)
+        return summand(slot.name, self.dialect) if wide else slot.name
+
+    def partials(self) -> list[Partial]:
+        """The partials of all windows, as their slots stand."""
+        return [partial for _, partials in self.windows for partial in partials]
 
     def lift(self, slot: _Slot, numbers_of: Mapping[int, int]) -> str:
         """What a row puts into a slot, by the numbers that stand for windows."""

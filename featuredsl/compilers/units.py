@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache
 
-from featuredsl.aggregators import Aggregate, Partial
+from featuredsl.aggregators import Partial
 from featuredsl.compilers.relations import struct
 from featuredsl.compilers.scalar import Dialect, render
 from featuredsl.dtypes import DType
-from featuredsl.nodes import Column, Literal, Node, call
+from featuredsl.nodes import Call, Column, Literal, Node, call
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.tiers import TIERS, Tier
 from featuredsl.tiles import rank_columns
@@ -69,11 +69,11 @@ class LookupUnit:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of a query, in order of first use."""
+    """The units of a query, in order of first use; of a lookup, the positions in its row that features read."""
 
     windows: dict[WindowUnit, tuple[Partial, ...]]
     sessions: dict[SessionUnit, tuple[Partial, ...]]
-    lookups: tuple[LookupUnit, ...]
+    lookups: dict[LookupUnit, tuple[int, ...]]
 
     @property
     def sources(self) -> set[str]:
@@ -92,10 +92,10 @@ def units_of(plan: GroupPlan, features: Sequence[StoredFeature]) -> Units:
     """The units that the features need."""
     windows: dict[WindowUnit, dict[Partial, None]] = {}
     sessions: dict[SessionUnit, dict[Partial, None]] = {}
-    lookups: dict[LookupUnit, None] = {}
+    lookups: dict[LookupUnit, dict[int, None]] = {}
     for feature in features:
         if isinstance(feature, LookupFeature):
-            lookups[_lookup_unit(plan, feature)] = None
+            lookups.setdefault(_lookup_unit(plan, feature), {})[_position(plan, feature)] = None
             continue
         for partial in feature.aggregate.partials:
             unit = _window_unit(feature, partial)
@@ -106,7 +106,7 @@ def units_of(plan: GroupPlan, features: Sequence[StoredFeature]) -> Units:
     return Units(
         {unit: tuple(partials) for unit, partials in windows.items()},
         {unit: tuple(partials) for unit, partials in sessions.items()},
-        tuple(lookups),
+        {unit: tuple(sorted(positions)) for unit, positions in lookups.items()},
     )
 
 
@@ -145,14 +145,13 @@ def value_columns(plan: GroupPlan, features: Sequence[StoredFeature], units: Uni
 def _value(plan: GroupPlan, feature: StoredFeature, units: Units, dialect: Dialect) -> str:
     if isinstance(feature, LookupFeature):
         return _lookup_value(plan, feature, units, dialect)
-    places = [units.column(feature, partial) for partial in feature.aggregate.partials]
+    places = tuple(units.column(feature, partial) for partial in feature.aggregate.partials)
     return render(_placed(_with_default(feature.aggregate.finalize, feature), places), dialect)
 
 
 def _lookup_value(plan: GroupPlan, feature: LookupFeature, units: Units, dialect: Dialect) -> str:
-    rank = f"l{units.lookups.index(_lookup_unit(plan, feature))}"
-    order = [column.name for column in rank_columns(plan, feature)]
-    value = f"{rank}.v{len(order) - 1 - order[::-1].index(feature.column)}"
+    rank = f"l{list(units.lookups).index(_lookup_unit(plan, feature))}"
+    value = f"{rank}.v{_position(plan, feature)}"
     if feature.ttl_us is not None:
         value = f"CASE WHEN {rank}.t >= {rank}_q - {feature.ttl_us} THEN {value} END"
     if feature.default is None:
@@ -160,19 +159,18 @@ def _lookup_value(plan: GroupPlan, feature: LookupFeature, units: Units, dialect
     return f"COALESCE({value}, {render(Literal(feature.default, feature.dtype), dialect)})"
 
 
+def _position(plan: GroupPlan, feature: LookupFeature) -> int:
+    """Where a feature's column stands in its row: behind the sequence, which may be a column too."""
+    order = [column.name for column in rank_columns(plan, feature)]
+    return len(order) - 1 - order[::-1].index(feature.column)
+
+
 def _window_unit(feature: WindowFeature, partial: Partial) -> WindowUnit | SessionUnit:
     window = feature.window
     if isinstance(window, Session):
-        return SessionUnit(partial.source, window, feature.freshness, _any_filter(feature.aggregate))
+        return SessionUnit(partial.source, window, feature.freshness, feature.aggregate.filter)
     assert isinstance(window, Span)
     return WindowUnit(partial.source, window, feature.freshness)
-
-
-def _any_filter(aggregate: Aggregate) -> Node | None:
-    """What an event must pass to count in at least one part of an aggregate; None when one part takes all events."""
-    filters = list(dict.fromkeys(partial.where for partial in aggregate.partials))
-    passed = [where for where in filters if where is not None]
-    return None if len(passed) < len(filters) else reduce(lambda left, right: call("or", left, right), passed)
 
 
 def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> LookupUnit:
@@ -180,13 +178,14 @@ def _lookup_unit(plan: GroupPlan, feature: LookupFeature) -> LookupUnit:
     return LookupUnit(feature.source, feature.freshness, columns, feature.where)
 
 
-def _placed(node: Node, places: Sequence[str]) -> Node:
+@lru_cache(maxsize=4096)
+def _placed(node: Node, places: tuple[str, ...]) -> Node:
     """The node with its columns `p0`, `p1`, … bound to the columns of the window units."""
     if isinstance(node, Column):
         return Column(places[int(node.name[1:])], node.dtype)
     if isinstance(node, Literal):
         return node
-    return call(node.op, *(_placed(arg, places) for arg in node.args))
+    return Call(node.op, tuple(_placed(arg, places) for arg in node.args), node.dtype)
 
 
 def _with_default(node: Node, feature: WindowFeature) -> Node:

@@ -9,15 +9,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Final
-
-import msgspec
 
 from featuredsl.dtypes import ELEMENTS, DType
 from featuredsl.errors import CodecError, InputError, StateError
 from featuredsl.online.layout import FORMAT_VERSION, HEADER_SIZE, Column, RingTier, StoreLayout
 from featuredsl.online.rank import Rank, decode_rank, encode_rank
+from featuredsl.online.ring import RingTiles, Tile
 from featuredsl.values import Value
 
 __all__ = [
@@ -40,18 +38,6 @@ _SNAPSHOT: Final = struct.Struct(">qI")
 _SNAPSHOT_VERSION: Final = bytes([FORMAT_VERSION])
 
 
-class Tile(msgspec.Struct, frozen=True, gc=False):
-    """One slot: partial aggregates over the events of `[index * hop, (index + 1) * hop)`.
-
-    Not a dataclass, because a read makes tens of them per entity.
-    """
-
-    index: int
-    rows: int
-    high_water_us: int
-    values: tuple[int | float | None, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """Values of a batch tier as of a time, in the order of the tier's columns."""
@@ -60,29 +46,17 @@ class Snapshot:
     values: tuple[Value, ...]
 
 
-def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, tuple[Tile, ...]]:
+def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, Sequence[Tile]]:
     """The filled tiles of every ring tier, by index; `None` (no such key) gives empty tiers."""
     if data is None:
         return {tier.name: () for tier in layout.ring}
     _check_ring(layout, data)
-    out: dict[str, tuple[Tile, ...]] = {}
+    out: dict[str, Sequence[Tile]] = {}
     at = HEADER_SIZE
-    view = memoryview(data)
     for tier, slot in zip(layout.ring, layout.slot_structs, strict=True):
-        end = at + tier.slots * slot.size
-        tiles = [
-            Tile(f[0], f[1], f[2], f[4:] if not f[3] else _with_nulls(f[3], f[4:]))
-            for f in slot.iter_unpack(view[at:end])
-            if f[1]
-        ]
-        tiles.sort(key=attrgetter("index"))
-        out[tier.name] = tuple(tiles)
-        at = end
+        out[tier.name] = RingTiles(slot.format, tier.slots, data, at)
+        at += tier.slots * slot.size
     return out
-
-
-def _with_nulls(nulls: int, values: tuple[int | float, ...]) -> tuple[int | float | None, ...]:
-    return tuple(None if nulls >> i & 1 else value for i, value in enumerate(values))
 
 
 def _check_ring(layout: StoreLayout, data: bytes) -> None:

@@ -154,6 +154,8 @@ class StoreLayout:
     wide: tuple[WideTier, ...] = ()
     _structs: tuple[struct.Struct, ...] = field(init=False, repr=False, compare=False, default=())
     _header: bytes = field(init=False, repr=False, compare=False, default=b"")
+    _total: int = field(init=False, repr=False, compare=False, default=0)
+    _prefix: str = field(init=False, repr=False, compare=False, default="")
     _fields: tuple[str, ...] = field(init=False, repr=False, compare=False, default=())
 
     def __post_init__(self) -> None:
@@ -165,6 +167,9 @@ class StoreLayout:
             if len(set(names)) != len(names):
                 message = f"group {self.group!r}: repeated names in {names}"
                 raise DefinitionError(message)
+        total = HEADER_SIZE + sum(t.slots * t.slot_size for t in self.ring) if self.ring else 0
+        object.__setattr__(self, "_total", total)
+        object.__setattr__(self, "_prefix", f"{self.group}@{self.version}:")
         if self.total_size > MAX_RING_BYTES:
             message = (
                 f"group {self.group!r}: a ring of {self.total_size} bytes per entity is over "
@@ -197,12 +202,12 @@ class StoreLayout:
     @property
     def total_size(self) -> int:
         """Bytes of `R`; 0 for a group without ring tiers."""
-        return HEADER_SIZE + sum(t.slots * t.slot_size for t in self.ring) if self.ring else 0
+        return self._total
 
     @property
     def key_prefix(self) -> str:
         """What stands before the braces of every key: `group@version:`."""
-        return f"{self.group}@{self.version}:"
+        return self._prefix
 
     def key(self, parts: Sequence[KeyPart], suffix: Suffix) -> str:
         """Redis key of an entity; parts in entity order."""
@@ -210,7 +215,7 @@ class StoreLayout:
             names = [column.name for column in self.entity]
             message = f"group {self.group!r}: key {tuple(parts)!r} does not fit the entity {names}"
             raise DefinitionError(message)
-        return f"{self.key_prefix}{{{join_key(parts)}}}:{suffix}"
+        return f"{self._prefix}{{{join_key(parts)}}}:{suffix}"
 
     @property
     def hash_fields(self) -> tuple[str, ...]:

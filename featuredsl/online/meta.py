@@ -53,14 +53,6 @@ class StoreMeta:
     versions: Mapping[str, str]
     marks: Mapping[str, tuple[int, ...]]
     closed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    _completed: Mapping[str, Mapping[str, tuple[int, ...]]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        by_version: dict[str, dict[str, tuple[int, ...]]] = {}
-        for name, times in (*self.marks.items(), *self.closed.items()):
-            version, _, mark = name.partition("/")
-            by_version.setdefault(version, {})[mark] = times
-        object.__setattr__(self, "_completed", by_version)
 
     def batch_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
         """Completed times of each batch tier of a group."""
@@ -70,9 +62,9 @@ class StoreMeta:
         """Up to when each deferred tier of a group's stream is complete, by its mark."""
         return _of_version(self.closed, group, version)
 
-    def completed(self, group: str, version: str) -> Mapping[str, tuple[int, ...]]:
-        """Both, at no cost: every read asks."""
-        return self._completed.get(f"{group}@{version}", {})
+    def completed(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
+        """Both."""
+        return self.batch_marks(group, version) | self.closed_marks(group, version)
 
 
 def _of_version(marks: Mapping[str, tuple[int, ...]], group: str, version: str) -> dict[str, tuple[int, ...]]:

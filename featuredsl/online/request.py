@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from redis.exceptions import ResponseError
+import msgspec
+from msgspec.structs import replace
 
 from featuredsl.errors import CodecError
 from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ring, decode_snapshots
+from featuredsl.online.exchange import Command, ReplyError
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.wide_codec import WideTile, decode_wide
 
 EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
-Command = tuple[str | bytes | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class EntityState:
+class EntityState(msgspec.Struct, frozen=True):
     """What is stored for one entity of one group; `exists` is False when neither key is there."""
 
     exists: bool
-    ring: Mapping[str, tuple[Tile, ...]]
+    ring: Mapping[str, Sequence[Tile]]
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
-    wide: Mapping[str, tuple[WideTile, ...]] = field(default_factory=dict)
+    wide: Mapping[str, tuple[WideTile, ...]] = msgspec.field(default_factory=dict)
+
+
+class RawState(msgspec.Struct, frozen=True):
+    """The bytes of one entity: its ring, and the fields of its hash in the order of the layout.
+
+    `exists` is True when the entity is known to exist by a key that was not read.
+    """
+
+    ring: bytes | None
+    fields: Sequence[bytes | None]
+    exists: bool = False
 
 
 class ReadRequest:
@@ -50,25 +60,39 @@ class ReadRequest:
 
     def parse(self, replies: Sequence[Any]) -> list[EntityState]:
         """One state per entity, in the order of the request."""
+        raw = self.raw(replies)
+        return [state_of(layout, one) for (layout, _), one in zip(self._entities, raw, strict=True)]
+
+    def raw(self, replies: Sequence[Any]) -> list[RawState]:
+        """The bytes of each entity, in the order of the request."""
         rings: Iterator[Any] = iter(self._checked(replies[0], "MGET") if self._mget else ())
         hashes = iter(replies[len(self._mget) :])
         keys = iter(self._hash_keys)
-        states = []
-        for layout, _ in self._entities:
-            ring = next(rings) if layout.ring else None
-            values = self._checked(next(hashes), next(keys)) if layout.hash_fields else ()
-            states.append(_state(layout, ring, values))
-        return states
+        return [
+            RawState(
+                next(rings) if layout.ring else None,
+                self._checked(next(hashes), next(keys)) if layout.hash_fields else (),
+            )
+            for layout, _ in self._entities
+        ]
 
     @staticmethod
     def _checked(reply: Any, key: str) -> Any:
-        if isinstance(reply, ResponseError):
+        if isinstance(reply, ReplyError):
             message = f"Redis refused to read {key}: {reply}"
             raise CodecError(message) from reply
         return reply
 
 
+def state_of(layout: StoreLayout, raw: RawState) -> EntityState:
+    """What the bytes of an entity hold. Raises CodecError, StateError for bytes of another definition."""
+    state = _state(layout, raw.ring, raw.fields)
+    return replace(state, exists=True) if raw.exists and not state.exists else state
+
+
 def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | None]) -> EntityState:
+    if not layout.hash_fields:
+        return EntityState(ring is not None, decode_ring(layout, ring), {}, {}, {})
     exists = ring is not None or any(value is not None for value in values)
     rest = iter(values)
     ranks = [(item, next(rest)) for item in layout.lookups]

@@ -1,34 +1,31 @@
-"""Reads and writes of the online store in Redis (7 or later).
+"""Reads and writes of the online store in Redis (7 or later): a single server, or a cluster.
 
-A read of any number of (group, entity) pairs is one round trip: one MGET of the rings and one HMGET per
-hash go out together. The blocking and the asynchronous store share `ReadRequest`, which makes the
-commands and parses the replies. A connection on which anything went wrong in the middle of a call
-(timeout, cancellation) is closed, never reused: the next call would otherwise read the replies of this
-one.
+A read of any number of (group, entity) pairs is one round trip (to each node): one MGET of the rings and one HMGET per
+hash go out together. Every operation is a generator of exchanges (`exchange.py`), which the blocking and the
+asynchronous store run over their own wires.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import sha1
 from importlib import resources
 from itertools import islice
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
-import redis
-import redis.asyncio
-from redis.exceptions import NoScriptError, RedisError, ResponseError
-
-from featuredsl.errors import DependencyError, InputError
+from featuredsl.errors import DependencyError
+from featuredsl.online.address import parse_address
+from featuredsl.online.async_wire import AsyncWire
+from featuredsl.online.cluster import ClusterNodes
 from featuredsl.online.codec import Snapshot, encode_snapshot
+from featuredsl.online.exchange import TROUBLE, Command, OneNode, ReplyError, Steps
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import MetaKeys, StoreMeta, mark_field, parse_marks, parse_meta
-from featuredsl.online.request import Command, EntityRef, EntityState, ReadRequest
+from featuredsl.online.request import EntityRef, EntityState, ReadRequest
+from featuredsl.online.wire import Wire
 from featuredsl.values import Value
 
 __all__ = [
@@ -40,8 +37,8 @@ __all__ = [
     "ReadRequest",
 ]
 
+T = TypeVar("T")
 _BATCH: Final = 200
-_CONNECTION_TROUBLE: Final = (RedisError, OSError, TimeoutError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,30 +50,119 @@ class BatchWrite:
     wrong: int = 0
 
 
-class OnlineStore:
-    """Blocking store; safe to share between threads. `timeout_s` bounds each wait for the server.
+class Operations:
+    """What can be asked of a store, as steps; knows the address and the namespace, no connection.
 
-    `namespace` is the topic prefix of the settings: the versions that readers follow and the completed batch times
-    are kept for each namespace apart (the values for each store version).
+    Raises InputError for a URL that is no address of Redis.
+    """
+
+    def __init__(self, url: str, namespace: str) -> None:
+        self.address = parse_address(url)
+        self.keys = MetaKeys(namespace)
+        self._nodes = ClusterNodes(self.address.nodes) if self.address.cluster else OneNode(self.address.nodes[0])
+
+    def request(self, commands: Sequence[Command]) -> Steps[list[Any]]:
+        """Replies, errors among them as ReplyError. Raises DependencyError when Redis does not answer."""
+        try:
+            return (yield from self._nodes.request(commands))
+        except ReplyError as error:
+            raise self._refused(error) from error
+        except TROUBLE as error:
+            reason = str(error) or type(error).__name__
+            raise DependencyError(
+                f"Redis at {self.address.text} does not answer ({reason}); start it with `featuredsl up` or check "
+                "the address"
+            ) from error
+
+    def command(self, *command: str | bytes | int) -> Steps[Any]:
+        """The reply to one command. Raises DependencyError for an error, too."""
+        (reply,) = yield from self.request([command])
+        return self.checked(reply)
+
+    def checked(self, reply: Any) -> Any:
+        """The reply, unless it is an error."""
+        if isinstance(reply, ReplyError):
+            raise self._refused(reply) from reply
+        return reply
+
+    def _refused(self, error: ReplyError) -> DependencyError:
+        return DependencyError(f"Redis at {self.address.text} refused: {error}")
+
+    def read(self, entities: Sequence[EntityRef]) -> Steps[list[EntityState]]:
+        """See `OnlineStore.read`."""
+        if not entities:
+            return []
+        request = ReadRequest(entities)
+        return request.parse((yield from self.request(request.commands)))
+
+    def current(self, groups: Sequence[str]) -> Steps[dict[str, str]]:
+        """See `OnlineStore.current`."""
+        return (yield from self._versions(self.keys.current, groups))
+
+    def filling(self, groups: Sequence[str]) -> Steps[dict[str, str]]:
+        """See `OnlineStore.filling`."""
+        return (yield from self._versions(self.keys.filling, groups))
+
+    def set_current(self, group: str, version: str) -> Steps[None]:
+        """See `OnlineStore.set_current`."""
+        replies = yield from self.request(
+            [("HSET", self.keys.current, group, version), ("HDEL", self.keys.filling, group)]
+        )
+        for reply in replies:
+            self.checked(reply)
+
+    def _versions(self, key: str, groups: Sequence[str]) -> Steps[dict[str, str]]:
+        if not groups:
+            return {}
+        reply = yield from self.command("HMGET", key, *groups)
+        return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
+
+    def meta(self) -> Steps[StoreMeta]:
+        """See `OnlineStore.meta`."""
+        return self.parsed_meta((yield from self.request(self.keys.commands)))
+
+    def parsed_meta(self, replies: Sequence[Any]) -> StoreMeta:
+        """The replies to the commands of `keys`."""
+        return parse_meta([self.checked(reply) for reply in replies])
+
+    def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> Steps[None]:
+        """See `OnlineStore.mark_batch`."""
+        name = mark_field(layout.group, layout.version, tier)
+        old = parse_marks((yield from self.command("HGET", self.keys.marks, name)))
+        kept = sorted({*old, as_of_us}, reverse=True)[:2]
+        yield from self.command("HSET", self.keys.marks, name, ",".join(map(str, kept)))
+
+    def snapshots(self, keys: Sequence[str], args: Sequence[str | bytes | int]) -> Steps[list[int]]:
+        """Counts of one call of the script that writes batch snapshots."""
+        (reply,) = yield from self.request([("EVALSHA", _SNAPSHOT_SHA, len(keys), *keys, *args)])
+        if isinstance(reply, ReplyError) and reply.code == "NOSCRIPT":
+            (reply,) = yield from self.request([("EVAL", _SNAPSHOT_LUA, len(keys), *keys, *args)])
+        return [int(count) for count in self.checked(reply)]
+
+
+class OnlineStore:
+    """Blocking store; safe to share between threads. `timeout_s` bounds each operation (of `write_batch` each call).
+
+    `url` is any address of `featuredsl.online.address`. `namespace` is the topic prefix of the settings: the versions
+    that readers follow and the completed batch times are kept for each namespace apart (the values for each store
+    version). Every operation raises DependencyError when Redis does not answer in time or refuses.
     """
 
     def __init__(self, url: str, timeout_s: float = 1.0, *, namespace: str = "") -> None:
-        self._url = _safe_url(url)
-        self._meta = MetaKeys(namespace)
-        with _readable(self._url):
-            self._pool = redis.ConnectionPool.from_url(
-                url, socket_timeout=timeout_s, socket_connect_timeout=timeout_s, health_check_interval=0
-            )
+        self.operations = Operations(url, namespace)
+        self.timeout_s = timeout_s
+        self._wire = Wire(self.operations.address)
+
+    def run(self, steps: Steps[T], deadline_s: float | None = None) -> T:
+        """The result of steps made of `operations`, all within a deadline (default: the time-out)."""
+        return self._wire.run(steps, self.timeout_s if deadline_s is None else deadline_s)
 
     def read(self, entities: Sequence[EntityRef]) -> list[EntityState]:
         """State of every (layout, key parts), in that order, in one round trip.
 
-        Raises DependencyError when Redis does not answer, CodecError for bytes of another definition.
+        Raises CodecError for bytes of another definition.
         """
-        if not entities:
-            return []
-        request = ReadRequest(entities)
-        return request.parse(self._round_trip(request.commands))
+        return self.run(self.operations.read(entities))
 
     def write_batch(
         self,
@@ -96,50 +182,51 @@ class OnlineStore:
         while chunk := list(islice(source, _BATCH)):
             keys = [layout.key(parts, "X") for parts, _ in chunk]
             snapshots = [encode_snapshot(batch_tier.columns, Snapshot(as_of_us, tuple(v))) for _, v in chunk]
-            counts = self._script(keys, [batch_tier.hash_field, expire_ms, *snapshots])
+            counts = self.run(self.operations.snapshots(keys, [batch_tier.hash_field, expire_ms, *snapshots]))
             totals = [total + count for total, count in zip(totals, counts, strict=True)]
         return BatchWrite(*totals)
 
     def current(self, groups: Sequence[str]) -> dict[str, str]:
         """Store version that readers follow, for those of the groups that have one."""
-        return self._versions(self._meta.current, groups)
+        return self.run(self.operations.current(groups))
 
     def filling(self, groups: Sequence[str]) -> dict[str, str]:
         """Store version that is filled beside the current one, for those of the groups that have one."""
-        return self._versions(self._meta.filling, groups)
+        return self.run(self.operations.filling(groups))
 
     def set_current(self, group: str, version: str) -> None:
         """Moves the readers of a group to a store version; no other one is being filled then."""
-        for reply in self._round_trip(
-            [("HSET", self._meta.current, group, version), ("HDEL", self._meta.filling, group)]
-        ):
-            self._unwrapped(reply)
+        self.run(self.operations.set_current(group, version))
 
     def set_filling(self, group: str, version: str) -> None:
         """Records that a store version is filled beside the current one: batch runs write it too."""
-        self._command(("HSET", self._meta.filling, group, version))
+        self.run(self.operations.command("HSET", self.operations.keys.filling, group, version))
 
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> None:
         """Records that a batch tier is complete as of a time; the newest and the one before it are kept.
 
         An entity that has no snapshot as of a marked time had no event in its windows then.
         """
-        name = mark_field(layout.group, layout.version, tier)
-        old = parse_marks(self._command(("HGET", self._meta.marks, name)))
-        kept = sorted({*old, as_of_us}, reverse=True)[:2]
-        self._command(("HSET", self._meta.marks, name, ",".join(map(str, kept))))
+        self.run(self.operations.mark_batch(layout, tier, as_of_us))
 
     def meta(self) -> StoreMeta:
         """The versions that readers follow and the completed batch times, in one round trip."""
-        return parse_meta([self._unwrapped(reply) for reply in self._round_trip(self._meta.commands)])
+        return self.run(self.operations.meta())
+
+    def round_trip(self, commands: Sequence[Command]) -> list[Any]:
+        """Replies to commands of the caller's own, sent together; an error of the server stands in its place.
+
+        Raises DependencyError when Redis does not answer.
+        """
+        return self.run(self.operations.request(commands)) if commands else []
 
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
-        self._command(("PING",))
+        self.run(self.operations.command("PING"))
 
     def close(self) -> None:
         """Closes all connections."""
-        self._pool.disconnect()
+        self._wire.close()
 
     def __enter__(self) -> Self:
         return self
@@ -149,142 +236,38 @@ class OnlineStore:
     ) -> None:
         self.close()
 
-    def _versions(self, key: str, groups: Sequence[str]) -> dict[str, str]:
-        if not groups:
-            return {}
-        reply = self._command(("HMGET", key, *groups))
-        return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
-
-    def _script(self, keys: Sequence[str], args: Sequence[str | bytes | int]) -> list[int]:
-        reply = self._round_trip([("EVALSHA", _SNAPSHOT_SHA, len(keys), *keys, *args)])[0]
-        if isinstance(reply, NoScriptError):
-            reply = self._round_trip([("EVAL", _SNAPSHOT_LUA, len(keys), *keys, *args)])[0]
-        return [int(count) for count in self._unwrapped(reply)]
-
-    def _command(self, command: Command) -> Any:
-        return self._unwrapped(self._round_trip([command])[0])
-
-    def _unwrapped(self, reply: Any) -> Any:
-        if isinstance(reply, RedisError):
-            message = f"Redis at {self._url} refused: {reply}"
-            raise DependencyError(message) from reply
-        return reply
-
-    def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        connection = None
-        try:
-            connection = self._pool.get_connection()
-            connection.send_packed_command(connection.pack_commands(commands))
-            return [_reply(connection) for _ in commands]
-        except BaseException as error:
-            if connection is not None:
-                connection.disconnect()
-            if isinstance(error, _CONNECTION_TROUBLE):
-                raise _unreachable(self._url, error) from error
-            raise
-        finally:
-            if connection is not None:
-                self._pool.release(connection)
-
 
 class AsyncOnlineStore:
-    """Asynchronous reads of a namespace; use it within one event loop. `timeout_s` bounds a whole read."""
+    """Asynchronous reads, like those of `OnlineStore`; use it within one event loop."""
 
     def __init__(self, url: str, timeout_s: float = 1.0, *, namespace: str = "") -> None:
-        self._url = _safe_url(url)
-        self._meta = MetaKeys(namespace)
-        self._timeout_s = timeout_s
-        with _readable(self._url):
-            self._pool = redis.asyncio.ConnectionPool.from_url(
-                url, socket_connect_timeout=timeout_s, health_check_interval=0
-            )
+        self.operations = Operations(url, namespace)
+        self.timeout_s = timeout_s
+        self._wire = AsyncWire(self.operations.address)
+
+    async def run(self, steps: Steps[T], deadline_s: float | None = None) -> T:
+        """Like `OnlineStore.run`."""
+        return await self._wire.run(steps, self.timeout_s if deadline_s is None else deadline_s)
 
     async def read(self, entities: Sequence[EntityRef]) -> list[EntityState]:
         """Like `OnlineStore.read`."""
-        if not entities:
-            return []
-        request = ReadRequest(entities)
-        return request.parse(await self._round_trip(request.commands))
+        return await self.run(self.operations.read(entities))
 
     async def current(self, groups: Sequence[str]) -> dict[str, str]:
         """Like `OnlineStore.current`."""
-        if not groups:
-            return {}
-        reply = (await self._round_trip([("HMGET", self._meta.current, *groups)]))[0]
-        if isinstance(reply, RedisError):
-            message = f"Redis at {self._url} refused: {reply}"
-            raise DependencyError(message) from reply
-        return {g: version.decode() for g, version in zip(groups, reply, strict=True) if version is not None}
+        return await self.run(self.operations.current(groups))
 
     async def meta(self) -> StoreMeta:
         """Like `OnlineStore.meta`."""
-        replies = await self._round_trip(self._meta.commands)
-        for reply in replies:
-            if isinstance(reply, RedisError):
-                message = f"Redis at {self._url} refused: {reply}"
-                raise DependencyError(message) from reply
-        return parse_meta(replies)
+        return await self.run(self.operations.meta())
 
     async def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
-        await self._round_trip([("PING",)])
+        await self.run(self.operations.command("PING"))
 
     async def close(self) -> None:
         """Closes all connections."""
-        await self._pool.disconnect()
-
-    async def _round_trip(self, commands: Sequence[Command]) -> list[Any]:
-        connection = None
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                connection = await self._pool.get_connection()
-                await connection.send_packed_command(connection.pack_commands(commands))
-                return [await _async_reply(connection) for _ in commands]
-        except BaseException as error:
-            if connection is not None:
-                await connection.disconnect(nowait=True)
-            if isinstance(error, _CONNECTION_TROUBLE):
-                raise _unreachable(self._url, error) from error
-            raise
-        finally:
-            if connection is not None:
-                await self._pool.release(connection)
-
-
-def _reply(connection: Any) -> Any:
-    try:
-        return connection.read_response()
-    except ResponseError as error:
-        return error
-
-
-async def _async_reply(connection: Any) -> Any:
-    try:
-        return await connection.read_response()
-    except ResponseError as error:
-        return error
-
-
-def _unreachable(url: str, error: BaseException) -> DependencyError:
-    reason = str(error) or type(error).__name__
-    return DependencyError(
-        f"Redis at {url} does not answer ({reason}); start it with `featuredsl up` or check the address"
-    )
-
-
-def _safe_url(url: str) -> str:
-    scheme, separator, rest = url.rpartition("://")
-    return scheme + separator + rest.rpartition("@")[2]
-
-
-@contextmanager
-def _readable(url: str) -> Iterator[None]:
-    """Raise InputError where the client cannot read the address `url`."""
-    try:
-        yield
-    except ValueError as error:
-        msg = f"{url!r} is not a Redis address ({error}); write it as redis://host:port"
-        raise InputError(msg) from error
+        await self._wire.close()
 
 
 def _expire_ms(as_of_us: int, expire_after_us: int) -> int:

@@ -18,11 +18,13 @@ from featuredsl.plan import GroupPlan, WindowFeature
 from featuredsl.values import typed
 from featuredsl.wide.monoid import Monoid, Values
 from featuredsl.wide.plain import Plain
+from featuredsl.wide.sessions import LastClosed
 from featuredsl.wide.sweep import Asked, Slide
 from featuredsl.wide.table import monoid_of
-from featuredsl.windows import TIERS, Window
+from featuredsl.windows import TIERS, Session, Window
 
 Row = Sequence[Any]
+Picker = Callable[[Row], Values]
 ROW_HEAD = 3
 """Source number, event time and arrival come before the columns."""
 _TRUE = Literal(True, "bool")
@@ -30,11 +32,13 @@ _TRUE = Literal(True, "bool")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One state: a partial over a window at the query time of a tier."""
+    """One state: a partial over a window at the query time of a tier. `forms` is true for the events that make up
+    sessions."""
 
     partial: Partial | WidePartial
     window: Window
     freshness: str
+    forms: Node | None = None
 
     @property
     def condition(self) -> Node:
@@ -51,10 +55,17 @@ class Unit:
         """What keeps its state."""
         return monoid_of(self.partial) if isinstance(self.partial, WidePartial) else Plain(self.partial.merge)
 
-    def asked(self, times_us: Iterable[int]) -> list[Asked]:
-        """Its windows at the times of labels."""
+    @property
+    def reads(self) -> tuple[Node, ...]:
+        """What it needs of a row."""
+        return (self.condition, *(() if self.forms is None else (self.forms,)), *self.columns)
+
+    def slide(self, times_us: Iterable[int]) -> Slide[Any] | LastClosed[Any]:
+        """What computes its values at the times of labels."""
         queried = [TIERS[self.freshness].query_time(t_us) for t_us in times_us]
-        return [Asked(*self.window.bounds(at_us), at_us) for at_us in queried]
+        if isinstance(self.window, Session):
+            return LastClosed(self.monoid(), queried, self.window.gap_us)
+        return Slide(self.monoid(), [Asked(*self.window.bounds(at_us), at_us) for at_us in queried])
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +89,8 @@ class WideProgram:
     def conditions(self, source: int) -> tuple[Node, ...]:
         """The conditions of a source's units: a row for which none is true is not needed."""
         name = self.sources[source]
-        return tuple(dict.fromkeys(unit.condition for unit in self.units if unit.partial.source == name))
+        units = [unit for unit in self.units if unit.partial.source == name]
+        return tuple(dict.fromkeys(unit.condition if unit.forms is None else unit.forms for unit in units))
 
     def start(self, times_us: Sequence[int]) -> EntitySweep:
         """A sweep over the rows of one entity, asked at ascending times."""
@@ -93,18 +105,15 @@ def wide_program(plan: GroupPlan, features: Sequence[WindowFeature] | None = Non
     units = tuple(dict.fromkeys(unit for feature in wide for unit in _units(feature)))
     sources = tuple(dict.fromkeys(unit.partial.source for unit in units))
     columns = tuple(
-        tuple(
-            dict.fromkeys(
-                node for unit in units if unit.partial.source == name for node in (unit.condition, *unit.columns)
-            )
-        )
+        tuple(dict.fromkeys(node for unit in units if unit.partial.source == name for node in unit.reads))
         for name in sources
     )
     return WideProgram(sources, columns, units, wide)
 
 
 def _units(feature: WindowFeature) -> list[Unit]:
-    return [Unit(part, feature.window, feature.freshness) for part in feature.aggregate.parts]
+    forms = (feature.aggregate.filter or _TRUE) if isinstance(feature.window, Session) else None
+    return [Unit(part, feature.window, feature.freshness, forms) for part in feature.aggregate.parts]
 
 
 class EntitySweep:
@@ -113,21 +122,28 @@ class EntitySweep:
     def __init__(self, program: WideProgram, times_us: Sequence[int]) -> None:
         self._program = program
         self._count = len(times_us)
-        self._slides = [Slide(unit.monoid(), unit.asked(times_us)) for unit in program.units]
-        self._takers: list[list[tuple[Slide[Any], int, Callable[[Row], Values], int]]] = [[] for _ in program.sources]
+        self._slides = [unit.slide(times_us) for unit in program.units]
+        self._windows: list[list[tuple[Slide[Any], int, Picker, int]]] = [[] for _ in program.sources]
+        self._sessions: list[list[tuple[LastClosed[Any], int, int, Picker]]] = [[] for _ in program.sources]
         for unit, slide in zip(program.units, self._slides, strict=True):
             source = program.sources.index(unit.partial.source)
             places = {node: ROW_HEAD + program.offset(source) + i for i, node in enumerate(program.columns[source])}
-            pick = _picker([places[node] for node in unit.columns])
-            taker = (slide, places[unit.condition], pick, TIERS[unit.freshness].delay_us)
-            self._takers[source].append(taker)
+            pick, takes = _picker([places[node] for node in unit.columns]), places[unit.condition]
+            if isinstance(slide, LastClosed):
+                assert unit.forms is not None
+                self._sessions[source].append((slide, places[unit.forms], takes, pick))
+            else:
+                self._windows[source].append((slide, takes, pick, TIERS[unit.freshness].delay_us))
 
     def push(self, row: Row) -> None:
         """Take the next row in time."""
         _, time_us, arrival_us = row[:ROW_HEAD]
-        for slide, condition, pick, delay_us in self._takers[row[0]]:
-            if row[condition]:
+        for slide, takes, pick, delay_us in self._windows[row[0]]:
+            if row[takes]:
                 slide.push(time_us, pick(row), None if arrival_us is None else arrival_us - delay_us)
+        for closed, forms, takes, pick in self._sessions[row[0]]:
+            if row[forms]:
+                closed.push(time_us, pick(row) if row[takes] else None)
 
     def finish(self) -> list[dict[str, Any]]:
         """Feature name to value, for every time."""
@@ -136,7 +152,7 @@ class EntitySweep:
         return [{name: values[i] for name, values in columns.items()} for i in range(self._count)]
 
 
-def _picker(places: list[int]) -> Callable[[Row], Values]:
+def _picker(places: list[int]) -> Picker:
     if len(places) == 1:
         (place,) = places
         return lambda row: (row[place],)

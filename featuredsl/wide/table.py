@@ -136,14 +136,14 @@ def wide_aggregate(kind: str, source: EventSource, arg: Node, where: Node | None
     kept = arg if isinstance(value, Literal) else value
     present = where if isinstance(arg, Literal) else _both(where, call("not", call("is_null", kept)))
     columns = (value, *rank_of(source), value) if row.ranked else (value,)
-    return _aggregate(row, source, columns, present, params)
+    return _aggregate(row, source, columns, present, where, params)
 
 
 def first_row(source: EventSource, column: str, where: Node | None) -> Aggregate:
     """A column of the earliest row, which may be null; the whole row decides between equal times."""
     rank = (*rank_of(source), *(Column(name, dtype) for name, dtype in source.columns))
     value = next(node for node in rank[::-1] if node.name == column)
-    return _aggregate(KINDS["first"], source, (value, *rank), where, {})
+    return _aggregate(KINDS["first"], source, (value, *rank), where, where, {})
 
 
 def rank_of(source: EventSource) -> tuple[Column, ...]:
@@ -152,11 +152,16 @@ def rank_of(source: EventSource) -> tuple[Column, ...]:
 
 
 def _aggregate(
-    row: WideKind, source: EventSource, columns: tuple[Node, ...], where: Node | None, params: dict[str, Any]
+    row: WideKind,
+    source: EventSource,
+    columns: tuple[Node, ...],
+    where: Node | None,
+    given: Node | None,
+    params: dict[str, Any],
 ) -> Aggregate:
     row.make(**params)
     dtype = row.dtype(columns[0].dtype)
-    part = WidePartial(source.name, row.name, tuple(params.items()), columns, where, dtype, row.nothing)
+    part = WidePartial(source.name, row.name, tuple(params.items()), columns, where, dtype, row.nothing, given)
     return Aggregate((), Column("v0", dtype), (part,))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from featuredsl.errors import DependencyError, InputError
+from featuredsl.online.store import OnlineStore
 from jobs.flink.handle import TERMINAL, find_jobs
 from jobs.flink.rest import call
 
 ELASTIC = ("kubernetes", "yarn")
+SAFE_POLICIES = ("noeviction", "volatile-ttl")
 _ELASTIC_KEYS = ("kubernetes.cluster-id", "yarn.application.id")
 
 
@@ -39,3 +41,23 @@ def _elastic(url: str) -> bool:
     config = {entry["key"]: entry["value"] for entry in call(url, "/jobmanager/config")}
     target = str(config.get("execution.target", ""))
     return target.startswith(ELASTIC) or any(key in config for key in _ELASTIC_KEYS)
+
+
+def check_eviction(store: OnlineStore, url: str) -> None:
+    """Raise InputError where Redis may throw away values that still count: they would be missing without a word.
+
+    `noeviction` refuses writes when memory is full, and the sink waits; `volatile-ttl` gives up what expires first.
+    """
+    (text,) = store.round_trip([("INFO", "memory")])
+    lines = dict(line.split(":", 1) for line in _text(text).splitlines() if ":" in line)
+    policy = lines.get("maxmemory_policy", "")
+    if policy and policy not in SAFE_POLICIES:
+        msg = (
+            f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in use; "
+            f"set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy {SAFE_POLICIES[0]}`"
+        )
+        raise InputError(msg)
+
+
+def _text(reply: object) -> str:
+    return reply.decode() if isinstance(reply, bytes) else ""

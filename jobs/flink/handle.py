@@ -82,12 +82,27 @@ class JobHandle:
         while True:
             self.check()
             answer = call(self.url, f"/jobs/{self.job_id}/checkpoints", "POST", {"checkpointType": "CONFIGURED"})
-            operation = self._await_operation(answer["request-id"], deadline)
+            operation = self._await_operation("checkpoints", answer["request-id"], deadline)
             if "checkpointId" in operation:
                 return int(operation["checkpointId"])
             cause = operation.get("failureCause", {}).get("stack-trace", "")
             self._expire(deadline, f"could not make a checkpoint: {root_cause(cause)}")
             time.sleep(0.2)
+
+    def stop(self, timeout_s: float = 120.0) -> str:
+        """Stop the job with a savepoint, wait for its end, and return the savepoint's path.
+
+        Raises FeatureError with the root cause when the savepoint fails; the job then goes on.
+        """
+        deadline = time.monotonic() + timeout_s
+        answer = call(self.url, f"/jobs/{self.job_id}/stop", "POST", {"drain": False})
+        operation = self._await_operation("savepoints", answer["request-id"], deadline)
+        if "location" not in operation:
+            cause = root_cause(operation.get("failure-cause", {}).get("stack-trace", ""))
+            msg = f"the job {self.name} could not make a savepoint, and goes on: {cause}"
+            raise FeatureError(msg)
+        wait_until(self._not_terminal, timeout_s, f"the job {self.name} does not end", 0.2)
+        return str(operation["location"])
 
     def cancel(self, timeout_s: float = 60.0) -> None:
         """Cancel the job and wait for its end; a job that has ended stays as it is."""
@@ -108,13 +123,13 @@ class JobHandle:
         failures = self.exceptions()
         return f"{late}; last failure: {failures[0]}" if failures else late
 
-    def _await_operation(self, request: str, deadline: float) -> dict[str, Any]:
+    def _await_operation(self, kind: str, request: str, deadline: float) -> dict[str, Any]:
         while True:
-            answer = call(self.url, f"/jobs/{self.job_id}/checkpoints/{request}")
+            answer = call(self.url, f"/jobs/{self.job_id}/{kind}/{request}")
             if answer["status"]["id"] == "COMPLETED":
                 operation: dict[str, Any] = answer["operation"]
                 return operation
-            self._expire(deadline, "has not completed a checkpoint")
+            self._expire(deadline, f"has not completed one of its {kind}")
             time.sleep(0.05)
 
     def _expire(self, deadline: float, what: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from jobs.flink.rest import call
@@ -19,15 +19,32 @@ def behind(url: str, job_id: str, targets: Offsets, committed: Offsets) -> str |
     record that it has handed to the job; one that has read nothing since its start (an idle partition after
     a restore) counts as being at the group's committed offset.
     """
-    positions = source_positions(url, job_id, targets)
+    reached = read_up_to(url, job_id, targets, committed)
     for (topic, partition), end in targets.items():
-        if end <= 0:
-            continue
-        start = max(committed.get((topic, partition), 0), 0)
-        read = [start if at == NOTHING_READ else at + 1 for at in positions.get((topic, partition), [])]
-        if min(read, default=start) < end:
-            return f"{topic}[{partition}] ({min(read, default=start)} of {end})"
+        if reached[topic, partition] < end:
+            return f"{topic}[{partition}] ({reached[topic, partition]} of {end})"
     return None
+
+
+def read_up_to(url: str, job_id: str, targets: Offsets, committed: Offsets) -> dict[tuple[str, int], int]:
+    """The offset of each partition before which every source of the job has handed on all records."""
+    positions = source_positions(url, job_id, targets)
+    reached: dict[tuple[str, int], int] = {}
+    for place, end in targets.items():
+        start = max(committed.get(place, 0), 0)
+        read = [start if at == NOTHING_READ else at + 1 for at in positions.get(place, [])]
+        reached[place] = max(min(read, default=start), 0) if end > 0 else 0
+    return reached
+
+
+def summed(url: str, job_id: str, names: Sequence[str]) -> dict[str, int]:
+    """Counters of a job by their last name, summed over its operators and subtasks; those of this attempt only."""
+    suffixes = {f".{name}": name for name in names}
+    total = dict.fromkeys(names, 0)
+    for vertex in call(url, f"/jobs/{job_id}")["vertices"]:
+        for name, value in _values(url, f"/jobs/{job_id}/vertices/{vertex['id']}/metrics", suffixes).items():
+            total[name.rpartition(".")[2]] += value
+    return total
 
 
 def source_positions(url: str, job_id: str, wanted: Iterable[tuple[str, int]]) -> dict[tuple[str, int], list[int]]:

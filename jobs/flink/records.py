@@ -65,6 +65,6 @@ def newest_checkpoint(url: str, job_id: str, folder_url: str) -> str | None:
     if parts.scheme not in ("", "file"):
         return None
     folder = Path(url2pathname(parts.path)) / job_id
-    done = [path.parent for path in folder.glob("chk-*/_metadata")]
+    done = [path.parent for path in folder.glob("chk-*/_metadata") if path.stat().st_size]
     newest = max(done, key=lambda path: int(path.name.removeprefix("chk-")), default=None)
     return None if newest is None else newest.as_uri()

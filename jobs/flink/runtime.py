@@ -12,8 +12,10 @@ from pyflink.datastream import StreamExecutionEnvironment
 from pyflink.table import StreamTableEnvironment
 
 CHECKPOINT_INTERVAL_MS = 10_000
-RESTART_ATTEMPTS = 5
-RESTART_DELAY_MS = 2_000
+RESTART_ATTEMPTS = 8
+RESTART_DELAY_MS = 1_000
+RESTART_MAX_DELAY_MS = 30_000
+RESTART_RESET_MS = 300_000
 
 
 def load_config(argv: Sequence[str]) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
 
     `config` may name parallelism (1), checkpoint_interval_ms (10000), idle_timeout_ms (0: event time of a quiet
     partition stands still, right where heartbeats are sent), mini_batch_ms (50; 0 turns it off), state_ttl_ms (0:
-    keep for ever), python_bundle_ms (50) and execution_mode (process).
+    keep for ever), restart_attempts (8 in a row), python_bundle_ms (50) and execution_mode (process).
     """
     mini_batch = int(config.get("mini_batch_ms", 50))
     values: dict[str, object] = {
@@ -44,9 +46,7 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
         "execution.checkpointing.externalized-checkpoint-retention": "RETAIN_ON_CANCELLATION",
         "execution.buffer-timeout.interval": "5 ms",
         "pipeline.auto-watermark-interval": "100 ms",
-        "restart-strategy.type": "fixed-delay",
-        "restart-strategy.fixed-delay.attempts": config.get("restart_attempts", RESTART_ATTEMPTS),
-        "restart-strategy.fixed-delay.delay": f"{RESTART_DELAY_MS} ms",
+        **_restarts(int(config.get("restart_attempts", RESTART_ATTEMPTS))),
         "table.local-time-zone": "UTC",
         "table.exec.source.idle-timeout": f"{config.get('idle_timeout_ms', 0)} ms",
         "table.exec.state.ttl": f"{config.get('state_ttl_ms', 0)} ms",
@@ -58,6 +58,24 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
         values["table.exec.mini-batch.allow-latency"] = f"{mini_batch} ms"
         values["table.exec.mini-batch.size"] = 5000
     return {name: str(value) for name, value in values.items()} | dict(config.get("flink_options", {}))
+
+
+def _restarts(attempts: int) -> dict[str, object]:
+    """Growing waits between restarts; `attempts` in a row end the job, and some minutes without a failure count anew.
+
+    A fixed number over the life of a job would end one that runs for months after its sixth lost machine.
+    """
+    if attempts == 0:
+        return {"restart-strategy.type": "none"}
+    name = "restart-strategy.exponential-delay"
+    return {
+        "restart-strategy.type": "exponential-delay",
+        f"{name}.initial-backoff": f"{RESTART_DELAY_MS} ms",
+        f"{name}.max-backoff": f"{RESTART_MAX_DELAY_MS} ms",
+        f"{name}.backoff-multiplier": "2.0",
+        f"{name}.reset-backoff-threshold": f"{RESTART_RESET_MS} ms",
+        f"{name}.attempts-before-reset-backoff": attempts,
+    }
 
 
 def table_environment(config: Mapping[str, Any]) -> StreamTableEnvironment:

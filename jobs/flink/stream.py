@@ -14,17 +14,20 @@ from typing import Any
 from featuredsl.cli.program import chosen
 from featuredsl.errors import DependencyError, FeatureError, InputError
 from featuredsl.online.meta import StoreMeta
+from featuredsl.online.progress import StreamNote, reset_commands, streams_key
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
+from featuredsl.sources import EventSource
 from featuredsl.tiles import BATCH_TIERS, batch_features, longest_reach_us, timed_streams
-from jobs.flink.admission import admit
+from jobs.flink.admission import admit, check_eviction
 from jobs.flink.beginning import Beginning, Found, beginning, published, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.records import JobRecord, newest_checkpoint, read_record, read_records, write_record
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.kafka import end_offsets, ensure_topics
+from schemas.topics import dead_letter
 
 MODULE = "jobs.flink.feature_job"
 RUNNING_S = 120.0
@@ -61,16 +64,18 @@ def start_stream(
     tuning: Tuning | None = None,
     *,
     fresh: bool = False,
+    restore: str = "",
     say: Say = lambda line: None,
     warm_s: float = WARM_S,
 ) -> JobHandle:
     """Submit one feature job for the named groups (all applied ones by default), and move readers to what it fills.
 
-    It goes on from the checkpoint of the job before it. Without one (or with `fresh`) it reads the topics from their
-    start into store versions of its own; readers follow at once when nothing was there, else when it has caught up and
-    the batch tiers are filled too, and the job before it ends then. Raises InputError when the job runs already,
-    DependencyError when there are too few task slots or it has not caught up after `warm_s` seconds (it runs on: the
-    next call waits for it again).
+    It goes on from the checkpoint of the one before it, or from the savepoint `restore`. Without (or with `fresh`) it
+    reads the topics from their start into store versions of its own; readers follow at once when nothing was there,
+    else when it has caught up and the batch tiers are filled too, and the job before it ends then.
+
+    Raises InputError when the job runs already or Redis may drop values that count, DependencyError when there are too
+    few task slots or it has not caught up after `warm_s` seconds (it runs on: the next call waits for it again).
     """
     tuning = tuning or Tuning()
     start = _Start.of(settings, names)
@@ -81,7 +86,7 @@ def start_stream(
         start.publish(handle, before.versions, say, warm_s)
         return handle
     admit(settings.require("flink"), start.name, tuning.parallelism, before.job_id if before else None)
-    begin = start.beginning(fresh)
+    begin = start.beginning(fresh, restore)
     handle = start.submit(begin, tuning)
     if begin.restore:
         say(f"going on from {begin.restore}")
@@ -120,9 +125,12 @@ class _Start:
         return job_name(self.settings, self.groups)
 
     @property
+    def sources(self) -> tuple[EventSource, ...]:
+        return tuple({source.name: source for plan in self.plans for source in plan.streams}.values())
+
+    @property
     def topics(self) -> tuple[str, ...]:
-        sources = {source.name: source for plan in self.plans for source in plan.streams}
-        return tuple(self.settings.prefix + source.topic for source in sources.values())
+        return tuple(dict.fromkeys(self.settings.prefix + source.topic for source in self.sources))
 
     def running_before(self, fresh: bool) -> JobRecord | None:
         """The job of the record, while it runs. Raises InputError when it does what is asked already."""
@@ -145,17 +153,19 @@ class _Start:
         """True when that job runs the definitions that are applied now."""
         return same_bases(record.versions, self.bases)
 
-    def beginning(self, fresh: bool) -> Beginning:
+    def beginning(self, fresh: bool, restore: str) -> Beginning:
         bootstrap = self.settings.require("kafka")
-        late = [self.settings.prefix + source.topic for source in timed_streams(self.plans)]
-        dead = [*(f"{topic}.dlq" for topic in self.topics), *(f"{topic}.late" for topic in late)]
-        ensure_topics(bootstrap, [*self.topics, *dead])
-        checkpoint = None
-        if self.record is not None:
+        late = [f"{self.settings.prefix}{source.topic}.late" for source in timed_streams(self.plans)]
+        ensure_topics(bootstrap, [*self.topics, *(dead_letter(topic) for topic in self.topics), *late])
+        checkpoint = restore or None
+        if self.record is not None and not restore:
             checkpoint = newest_checkpoint(self.settings.flink, self.record.job_id, checkpoint_dir(self.settings))
         with self._store() as store:
+            check_eviction(store, self.settings.redis)
             live = store.current(self.groups)
         backlog = any(end_offsets(bootstrap, self.topics).values())
+        if restore and self.record is None:
+            return Beginning(self.bases, restore, warm=not published(self.bases, live))
         found = Found(self.bases, live, self.record, checkpoint, backlog)
         return beginning(found, time.time_ns() // 1000, fresh=fresh)
 
@@ -172,16 +182,16 @@ class _Start:
             "topics": list(self.topics),
             "registry": str(settings.registry),
             "versions": versions,
-            "restore": begin.restore,
             "state_ttl_ms": 2 * max(longest_reach_us(plan) for plan in self.plans) // 1000,
             **tuning.config(),
         }
-        handle = submit(MODULE, config, settings)
+        if begin.restore is None:
+            with self._store() as store:
+                store.round_trip(reset_commands(group_id, [source.name for source in self.sources]))
+        handle = submit(MODULE, config, settings, restore=begin.restore or "")
         record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics)
         write_record(records_folder(settings), record)
-        with self._store() as store:
-            for group, version in versions.items() if begin.warm else ():
-                store.set_filling(group, version)
+        self._note(handle, begin)
         try:
             handle.wait_running(RUNNING_S)
         except FeatureError as error:
@@ -190,6 +200,17 @@ class _Start:
             msg = f"{error}; if {begin.restore} does not fit this job, begin anew beside it: `featuredsl rebuild`"
             raise type(error)(msg) from error
         return handle
+
+    def _note(self, handle: JobHandle, begin: Beginning) -> None:
+        """What the online store remembers of the job: what it fills, and where its progress is."""
+        prefix = self.settings.prefix
+        topics = {source.name: prefix + source.topic for source in self.sources}
+        at_us = time.time_ns() // 1000
+        note = StreamNote(self.name, handle.job_id, handle.group_id, tuple(self.groups), topics, at_us)
+        with self._store() as store:
+            for group, version in begin.versions.items() if begin.warm else ():
+                store.set_filling(group, version)
+            store.round_trip([("HSET", streams_key(prefix), note.name, note.to_json())])
 
     def handle(self, record: JobRecord) -> JobHandle:
         settings = self.settings

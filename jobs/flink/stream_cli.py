@@ -53,8 +53,11 @@ def _tuned(command: Callable[..., None]) -> Callable[..., None]:
 @click.command()
 @click.option("--group", default="", help="One job for this group, or these (comma-separated); default: one a bundle.")
 @click.option("--fresh", is_flag=True, help="Do not go on from a checkpoint: fill new store versions from the topics.")
+@click.option(
+    "--from", "state", default="", metavar="PATH", help="Go on from this savepoint or checkpoint (with --group)."
+)
 @_tuned
-def stream(group: str, fresh: bool, warm_s: int, **tuning: Any) -> None:
+def stream(group: str, fresh: bool, state: str, warm_s: int, **tuning: Any) -> None:
     """Submit the feature jobs: event topics to the online store, one job for each bundle of the applied groups.
 
     A job goes on from the checkpoint of the one before it, if that ran the same definitions. Otherwise it reads topics
@@ -64,8 +67,11 @@ def stream(group: str, fresh: bool, warm_s: int, **tuning: Any) -> None:
 
     Example: featuredsl apply features.py && featuredsl run stream
     """
+    if state and (fresh or not group):
+        msg = "--from is the state of one job: name its groups by --group, and leave --fresh away"
+        raise InputError(msg)
     for names in [group] if group else _bundles(Settings.load()):
-        _start(names, fresh, warm_s, Tuning(**tuning))
+        _start(names, fresh, state, warm_s, Tuning(**tuning))
 
 
 @click.command()
@@ -80,7 +86,7 @@ def rebuild(group: str, warm_s: int, **tuning: Any) -> None:
     Example: featuredsl rebuild user_clicks
     """
     settings = Settings.load()
-    _start(",".join(bundle_of(settings, group)), True, warm_s, Tuning(**tuning))
+    _start(",".join(bundle_of(settings, group)), True, "", warm_s, Tuning(**tuning))
 
 
 def _bundles(settings: Settings) -> list[str]:
@@ -92,7 +98,7 @@ def _bundles(settings: Settings) -> list[str]:
     return [",".join(plan.name for plan in plans) for plans in found.values()]
 
 
-def _start(names: str, fresh: bool, warm_s: float, tuning: Tuning) -> None:
+def _start(names: str, fresh: bool, state: str, warm_s: float, tuning: Tuning) -> None:
     settings = Settings.load()
     console = Console(stderr=True)
     with console.status("submitting the feature job") as status:
@@ -101,5 +107,7 @@ def _start(names: str, fresh: bool, warm_s: float, tuning: Tuning) -> None:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
             status.update("waiting until the job has caught up")
 
-        handle = start_stream(settings, names, tuning, fresh=fresh, say=say, warm_s=max(warm_s, RUNNING_S))
+        handle = start_stream(
+            settings, names, tuning, fresh=fresh, restore=state, say=say, warm_s=max(warm_s, RUNNING_S)
+        )
     click.echo(f"{handle.name} {handle.job_id} RUNNING")

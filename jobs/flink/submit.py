@@ -25,13 +25,13 @@ JOB_ID = re.compile(r"Job has been submitted with JobID ([0-9a-f]{32})")
 _DROPPED = ("PYTHONPATH", "PYTHONHOME", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS")
 
 
-def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> JobHandle:
+def submit(job_module: str, config: Mapping[str, Any], settings: Settings, *, restore: str = "") -> JobHandle:
     """Run `job_module` on the cluster with `config`, and return once Flink has accepted the job.
 
     `config` must be JSON; `name` (default: the module's last part), `group_id` and `topics` are used here, and
-    `jars` and `checkpoint_dir` get defaults; `restore` is a checkpoint or savepoint to go on from. The configuration
-    and the client's output are kept under `<home>/flink/client/<name>` and `<home>/logs`. Raises DependencyError when
-    the cluster does not answer, FeatureError with the root cause when the job is refused.
+    `jars` and `checkpoint_dir` get defaults. `restore` is a savepoint or checkpoint to start from, default: empty.
+    The configuration and the client's output are kept under `<home>/flink/client/<name>` and `<home>/logs`. Raises
+    DependencyError when the cluster does not answer, FeatureError with the root cause when the job is refused.
     """
     url = settings.require("flink")
     call(url, "/overview")
@@ -45,7 +45,7 @@ def submit(job_module: str, config: Mapping[str, Any], settings: Settings) -> Jo
     folder = _client_folder(settings, name)
     path = folder / f"{name}.json"
     path.write_text(json.dumps(full, indent=2) + "\n", encoding="utf-8")
-    output = _run_client(job_module, path, settings, full.get("restore"))
+    output = _run_client(job_module, path, settings, restore)
     found = JOB_ID.search(output)
     if found is None:
         raise _refused(name, output, settings.logs / f"submit-{name}.log")
@@ -86,7 +86,7 @@ def _client_folder(settings: Settings, name: str) -> Path:
     return folder
 
 
-def _run_client(job_module: str, config: Path, settings: Settings, restore: str | None) -> str:
+def _run_client(job_module: str, config: Path, settings: Settings, restore: str) -> str:
     name, folder = config.stem, config.parent
     log = settings.logs / f"submit-{name}.log"
     address = urlsplit(settings.flink)

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.table import Table
 
-from featuredsl.errors import CheckFailed
+from featuredsl.errors import CheckFailed, InputError
 from featuredsl.parity import OUTCOMES, FeatureParity, ParityReport, check_reads, compare, parse_reads
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
@@ -52,9 +52,21 @@ def run_parity(path: Path, threshold: float, as_json: bool) -> None:
         raise CheckFailed(f"parity is broken for {names}")
 
 
+def batch_time(text: str, now_us: int) -> int:
+    """The time of a batch run; empty is now. Raises InputError for one that has not come: what it published as newest
+    would hide every later run."""
+    at_us = asked_time(text, "ms", "--at") if text else now_us
+    if at_us > now_us:
+        raise InputError(
+            f"--at {text!r} is in the future (it is {format_time(now_us)}); "
+            "give a time that has passed, or leave it out for now"
+        )
+    return at_us
+
+
 def _runs(spark: SparkSession, job: BatchJob, times: Iterable[str]) -> Iterator[BatchRun]:
     for text in times:
-        at_us = asked_time(text.strip(), "ms", "--at") if text.strip() else time.time_ns() // 1000
+        at_us = batch_time(text.strip(), time.time_ns() // 1000)
         with ERR.status("batch") as status:
             yield run_batch(spark, job, at_us, status.update)
 

@@ -208,6 +208,7 @@ def row(seconds: float, **columns: Any) -> Row:
 
 H, D = 3600.0, 86400.0
 BIG = 2**53 + 1
+HALF = 2**62
 
 CASES: tuple[Case, ...] = (
     Case(
@@ -240,6 +241,16 @@ CASES: tuple[Case, ...] = (
         plan_of(Texts),
         {"events": [row(1, s="b"), row(2, s="\u00e4"), row(3), row(4, s=""), row(7200, s="zz")]},
         [(("a",), H + 600, {"first_s": "", "last_s": "\u00e4"}), (("b",), H + 600, {"first_s": None, "last_s": None})],
+    ),
+    Case(
+        "a sum that leaves 64 bits is null, and counts again when it is back",
+        plan_of(Basic),
+        {"events": [row(1, x=HALF), row(301, x=HALF), row(302, x=-HALF)]},
+        [
+            (("a",), 301, {"n": 1, "total": HALF, "low": HALF, "high": HALF, "average": float(HALF)}),
+            (("a",), 302, {"n": 2, "total": None, "low": HALF, "high": HALF, "average": None}),
+            (("a",), 303, {"n": 3, "total": HALF, "low": -HALF, "high": HALF, "average": HALF / 3}),
+        ],
     ),
     Case(
         "negative values and int64 survive",

@@ -9,10 +9,11 @@ import pytest
 from featuredsl.history import build
 from tests.conformance.cases import Case
 from tests.conformance.cases_wide import WIDE_CASES
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
 from tests.support.wide_cases import differences, request_of
 
 
-@pytest.mark.parametrize("case", WIDE_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*WIDE_CASES, *WIDE_SESSION_CASES], ids=lambda case: case.name)
 def test_case(case: Case, tmp_path: Path) -> None:
     result = build(request_of(case, tmp_path))
     assert differences(case, [dict(row) for row in result.rows]) == []

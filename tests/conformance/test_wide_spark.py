@@ -15,6 +15,7 @@ from jobs.spark.materialise import snapshot_values
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.cases import Case, us
 from tests.conformance.cases_wide import WIDE_CASES
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
 from tests.support.wide_cases import differences, request_of, same
 
 pytestmark = pytest.mark.timeout(900)
@@ -27,7 +28,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield started
 
 
-@pytest.mark.parametrize("case", WIDE_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*WIDE_CASES, *WIDE_SESSION_CASES], ids=lambda case: case.name)
 def test_case(spark: SparkSession, case: Case, tmp_path: Path) -> None:
     result = compute(spark, request_of(case, tmp_path))
     assert differences(case, [dict(row) for row in result.rows]) == []

@@ -1,4 +1,4 @@
-"""The cases of windows on Spark: training sets for all, snapshots of the kinds, in one local session."""
+"""Cases of windows and reported cases on Spark: training sets for all, snapshots of the kinds, in one local session."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from featuredsl.compilers.snapshot import snapshot
 from jobs.spark.point_in_time import group_values
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.cases import Case, us
+from tests.conformance.cases_reported import REPORTED_CASES
 from tests.conformance.cases_windows import WINDOW_CASES
 from tests.conformance.test_snapshot import of_no_event
 from tests.support.arrow_table import arrow_table
@@ -48,7 +49,7 @@ def values_of(rows: pa.Table, width: int) -> dict[Any, dict[str, Any]]:
     return {row[:width]: dict(zip(names, row, strict=True)) for row in tuples}
 
 
-@pytest.mark.parametrize("case", WINDOW_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*WINDOW_CASES, *REPORTED_CASES], ids=lambda case: case.name)
 def test_training_set(spark: SparkSession, case: Case) -> None:
     load(spark, case)
     labels = [[i, *key, us(seconds)] for i, (key, seconds, _) in enumerate(case.reads)]

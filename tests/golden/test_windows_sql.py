@@ -52,7 +52,7 @@ def plan_of(group: type) -> GroupPlan:
 def programs() -> dict[str, str]:
     """File name to text."""
     kinds, tiles = plan_of(Kinds), plan_of(Tiles)
-    flink = ";\n\n".join(statements([GroupTarget(tiles, store_layout(tiles, "v1"))], CONFIG)[-4:])
+    flink = ";\n\n".join(statements([GroupTarget(tiles, store_layout(tiles, "v1"))], CONFIG)[-5:])
     return {
         "windows.duckdb.sql": point_in_time(kinds, DUCKDB) + ";\n",
         "windows.spark.sql": point_in_time(kinds, SPARK) + ";\n",

@@ -73,7 +73,9 @@ CREATE TABLE `bare` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.bare',
@@ -101,7 +103,9 @@ CREATE TABLE `vectors` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.vectors',
@@ -129,6 +133,19 @@ CREATE TABLE `bare__dlq` (
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
 )
+CREATE TABLE `bare__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+)
 CREATE TABLE `vectors__dlq` (
   `topic` STRING,
   `partition` INT,
@@ -143,6 +160,19 @@ CREATE TABLE `vectors__dlq` (
   'topic' = 'p.vectors.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+)
+CREATE TABLE `vectors__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 )
 CREATE TABLE `latest_arrays__bare__latest` (
   `k` STRING,
@@ -202,15 +232,27 @@ CREATE TABLE `array_windows__vectors__latest` (
   'expire-after' = '315360900000000'
 )
 INSERT INTO `bare__dlq`
-SELECT 'p.bare', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `bare`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)))
+SELECT 'p.bare', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `bare`)
+WHERE `_why` IS NOT NULL
+INSERT INTO `bare__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('bare|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `bare`) AS `e`
+GROUP BY `outcome`
 INSERT INTO `vectors__dlq`
-SELECT 'p.vectors', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `vectors`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)))
+SELECT 'p.vectors', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `vectors`)
+WHERE `_why` IS NOT NULL
+INSERT INTO `vectors__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('vectors|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `vectors`) AS `e`
+GROUP BY `outcome`
 INSERT INTO `latest_arrays__bare__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(CASE WHEN (NOT (`i` IS NULL)) THEN fdsl_rank(`_ts`, `i`) END) AS `f0`,
@@ -220,7 +262,7 @@ SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(CASE WHEN (NOT (`d` IS NULL)) THEN fdsl_rank(`_ts`, `d`) END) AS `f4`,
   MAX(CASE WHEN ARRAY_CONTAINS(`w`, CAST('a' AS STRING)) THEN fdsl_rank(`_ts`, `u`, `i`, `d`, `w`) END) AS `f5`
 FROM `bare`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`)
 INSERT INTO `array_windows__vectors__5m`
 SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
@@ -234,11 +276,11 @@ SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3000
   SUM(CASE WHEN (ARRAY_CONTAINS(`w`, CAST('a' AS STRING)) AND (NOT CASE WHEN `x` IS NOT NULL THEN ARRAY_CONTAINS(`i`, CAST(`x` AS BIGINT)) END)) THEN CAST(1 AS BIGINT) ELSE CAST(NULL AS BIGINT) END) AS `c5`,
   MIN(ARRAY_MIN(COALESCE(`d`, CAST(ARRAY[-1.0e0] AS ARRAY<DOUBLE>)))) AS `c6`
 FROM `vectors`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000)
 INSERT INTO `array_windows__vectors__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `seq`, `u`, `i`, `d`, `w`, `x`, `seq`)) AS `f0`
 FROM `vectors`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`)

@@ -19,7 +19,9 @@ CREATE TABLE `web` (
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
-  `_rowtime` AS TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3),
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
+  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -50,7 +52,9 @@ CREATE TABLE `app` (
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
-  `_rowtime` AS TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3),
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
+  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -78,7 +82,9 @@ CREATE TABLE `tv` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.tv',
@@ -93,8 +99,8 @@ CREATE TABLE `tv` (
 );
 
 CREATE TEMPORARY VIEW `both` AS
-SELECT `user`, `item`, `price`, `n`, (`seen` * 1000) AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `web`
-UNION ALL SELECT `user`, `item`, `price`, `n`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `app`;
+SELECT `user`, `item`, `price`, `n`, (`seen` * 1000) AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `web`
+UNION ALL SELECT `user`, `item`, `price`, `n`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `app`;
 
 CREATE TEMPORARY VIEW `both__in_time` AS
 SELECT `user`, `item`, `price`, `n`, (`seen` * 1000) AS `arrival_us`, `_ts`, `_rowtime` FROM `web`
@@ -120,6 +126,20 @@ CREATE TABLE `web__dlq` (
   'topic' = 'p.web.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+);
+
+CREATE TABLE `web__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 );
 
 CREATE TABLE `web__late` (
@@ -154,6 +174,20 @@ CREATE TABLE `app__dlq` (
   'format' = 'json'
 );
 
+CREATE TABLE `app__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+);
+
 CREATE TABLE `app__late` (
   `topic` STRING,
   `partition` INT,
@@ -184,6 +218,20 @@ CREATE TABLE `tv__dlq` (
   'topic' = 'p.tv.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+);
+
+CREATE TABLE `tv__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 );
 
 CREATE TABLE `closed__tv__5m` (
@@ -342,10 +390,17 @@ CREATE TABLE `closed__app__latest__5m` (
 );
 
 INSERT INTO `web__dlq`
-SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `web`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`user` IS NULL)));
+SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `web`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `web__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('web|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `web__late`
 SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),
@@ -354,10 +409,17 @@ FROM TABLE(TUMBLE(TABLE `web`, DESCRIPTOR(`_rowtime`), INTERVAL '1' MINUTE))
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` <= CURRENT_WATERMARK(`_rowtime`) AND NOT ((`user` IS NULL));
 
 INSERT INTO `app__dlq`
-SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `app`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`user` IS NULL)));
+SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `app`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `app__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('app|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `app__late`
 SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),
@@ -366,10 +428,17 @@ FROM TABLE(TUMBLE(TABLE `app`, DESCRIPTOR(`_rowtime`), INTERVAL '1' MINUTE))
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` <= CURRENT_WATERMARK(`_rowtime`) AND NOT ((`user` IS NULL));
 
 INSERT INTO `tv__dlq`
-SELECT 'p.tv', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `tv`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`user` IS NULL)));
+SELECT 'p.tv', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `tv`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `tv__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('tv|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `closed__tv__5m`
 SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
@@ -377,7 +446,7 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `tv`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `closed__both__30s__5m`

@@ -25,15 +25,19 @@ frames3 AS (
   WINDOW f5 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v3 FROM
     (SELECT label_id, "segment" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "segment" AS k0, ts_us AS t FROM "exposures" WHERE "segment" IS NOT NULL) e
+    (SELECT "segment" AS k0, ts_us AS t, "item_id" AS v3 FROM "exposures" WHERE "segment" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "segment" AS k0, ts_us AS t FROM "exposures" WHERE "segment" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "segment" AS k0, ts_us AS t, {'t': ts_us, 'n0': "event_id" IS NOT NULL, 'v0': "event_id", 'n1': "slot_id" IS NOT NULL, 'v1': "slot_id", 'n2': "segment" IS NOT NULL, 'v2': "segment", 'n3': "item_id" IS NOT NULL, 'v3': "item_id", 'n4': "policy" IS NOT NULL, 'v4': "policy", 'n5': "position" IS NOT NULL, 'v5': "position", 'n6': "affinity" IS NOT NULL, 'v6': "affinity"} AS r FROM "exposures" WHERE "segment" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "segment" AS k0, ts_us AS t, {'t': ts_us, 'n0': "event_id" IS NOT NULL, 'v0': "event_id", 'n1': "slot_id" IS NOT NULL, 'v1': "slot_id", 'n2': "segment" IS NOT NULL, 'v2': "segment", 'n3': "item_id" IS NOT NULL, 'v3': "item_id", 'n4': "policy" IS NOT NULL, 'v4': "policy", 'n5': "position" IS NOT NULL, 'v5': "position", 'n6': "affinity" IS NOT NULL, 'v6': "affinity"} AS r FROM "exposures" WHERE "segment" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v3': CASE WHEN b.t IS NULL THEN h.v3 ELSE b.r.v3 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN frames3 USING (label_id) JOIN latest0 USING (label_id))
 SELECT label_id,
@@ -75,15 +79,19 @@ frames3 AS (
   WINDOW f5 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v2 FROM
     (SELECT label_id, "item_id" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "item_id" AS k0, ts_us AS t FROM "exposures" WHERE "item_id" IS NOT NULL) e
+    (SELECT "item_id" AS k0, ts_us AS t, "segment" AS v2 FROM "exposures" WHERE "item_id" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "item_id" AS k0, ts_us AS t FROM "exposures" WHERE "item_id" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "item_id" AS k0, ts_us AS t, {'t': ts_us, 'n0': "event_id" IS NOT NULL, 'v0': "event_id", 'n1': "slot_id" IS NOT NULL, 'v1': "slot_id", 'n2': "segment" IS NOT NULL, 'v2': "segment", 'n3': "item_id" IS NOT NULL, 'v3': "item_id", 'n4': "policy" IS NOT NULL, 'v4': "policy", 'n5': "position" IS NOT NULL, 'v5': "position", 'n6': "affinity" IS NOT NULL, 'v6': "affinity"} AS r FROM "exposures" WHERE "item_id" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "item_id" AS k0, ts_us AS t, {'t': ts_us, 'n0': "event_id" IS NOT NULL, 'v0': "event_id", 'n1': "slot_id" IS NOT NULL, 'v1': "slot_id", 'n2': "segment" IS NOT NULL, 'v2': "segment", 'n3': "item_id" IS NOT NULL, 'v3': "item_id", 'n4': "policy" IS NOT NULL, 'v4': "policy", 'n5': "position" IS NOT NULL, 'v5': "position", 'n6': "affinity" IS NOT NULL, 'v6': "affinity"} AS r FROM "exposures" WHERE "item_id" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v2': CASE WHEN b.t IS NULL THEN h.v2 ELSE b.r.v2 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN frames3 USING (label_id) JOIN latest0 USING (label_id))
 SELECT label_id,

@@ -18,7 +18,9 @@ CREATE TABLE `exposures` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.exposures',
@@ -48,7 +50,9 @@ CREATE TABLE `clicks` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.clicks',
@@ -78,6 +82,20 @@ CREATE TABLE `exposures__dlq` (
   'format' = 'json'
 );
 
+CREATE TABLE `exposures__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+);
+
 CREATE TABLE `clicks__dlq` (
   `topic` STRING,
   `partition` INT,
@@ -92,6 +110,20 @@ CREATE TABLE `clicks__dlq` (
   'topic' = 'p.clicks.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+);
+
+CREATE TABLE `clicks__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 );
 
 CREATE TABLE `segment__exposures__5m` (
@@ -293,16 +325,30 @@ CREATE TABLE `item__exposures__latest` (
 );
 
 INSERT INTO `exposures__dlq`
-SELECT 'p.exposures', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `exposures`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`segment` IS NULL) OR (`item_id` IS NULL)));
+SELECT 'p.exposures', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END AS `_why` FROM `exposures`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `exposures__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('exposures|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `exposures`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `clicks__dlq`
-SELECT 'p.clicks', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `clicks`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`segment` IS NULL) OR (`item_id` IS NULL)));
+SELECT 'p.clicks', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END AS `_why` FROM `clicks`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `clicks__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('clicks|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `clicks`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `segment__exposures__5m`
 SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
@@ -310,7 +356,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `segment__exposures__1h`
@@ -321,7 +367,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   SUM(`affinity`) AS `c1`,
   SUM(CASE WHEN (`affinity` IS NULL) THEN CAST(NULL AS BIGINT) ELSE CAST(1 AS BIGINT) END) AS `c2`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `segment__clicks__5m`
@@ -330,7 +376,7 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `segment__clicks__1h`
@@ -339,14 +385,14 @@ SELECT fdsl_key(`segment`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `segment__exposures__latest`
 SELECT fdsl_key(`segment`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `event_id`, `slot_id`, `segment`, `item_id`, `policy`, `position`, `affinity`)) AS `f0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`segment` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`segment` IS NULL)
 GROUP BY fdsl_key(`segment`);
 
 INSERT INTO `item__exposures__5m`
@@ -355,7 +401,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `item__exposures__1h`
@@ -364,7 +410,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `item__clicks__5m`
@@ -373,7 +419,7 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) 
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `item__clicks__1h`
@@ -382,12 +428,12 @@ SELECT fdsl_key(`item_id`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `item__exposures__latest`
 SELECT fdsl_key(`item_id`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `event_id`, `slot_id`, `segment`, `item_id`, `policy`, `position`, `affinity`)) AS `f0`
 FROM `exposures`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`item_id` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`item_id` IS NULL)
 GROUP BY fdsl_key(`item_id`);

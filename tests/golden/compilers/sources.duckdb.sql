@@ -25,21 +25,25 @@ WITH "once__events" AS (
   SELECT "u", "id", "x", "n", "ts_us" FROM (SELECT "u", "id", "x", "n", "ts_us", ROW_NUMBER() OVER (PARTITION BY "id" ORDER BY ts_us, "n" IS NOT NULL, "n", "u" IS NOT NULL, "u", "id" IS NOT NULL, "id", "x" IS NOT NULL, "x") AS fdsl_n FROM "once" WHERE "id" IS NOT NULL) n WHERE fdsl_n = 1
   UNION ALL SELECT "u", "id", "x", "n", "ts_us" FROM "once" WHERE "id" IS NULL),
 frames0 AS (
-  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1 FROM (
+  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0, TRY_CAST(SUM(v1) OVER f0 AS BIGINT) AS w0_p1 FROM (
     SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0, CAST(NULL AS BIGINT) AS v1 FROM "labels"
     UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CAST(1 AS BIGINT), "x" FROM "once__events" WHERE "u" IS NOT NULL)
   WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v3 FROM
     (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "once__events" WHERE "u" IS NOT NULL) e
+    (SELECT "u" AS k0, ts_us AS t, "x" AS v3 FROM "once__events" WHERE "u" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "once__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} AS r FROM "once__events" WHERE "u" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n", 'n1': "u" IS NOT NULL, 'v1': "u", 'n2': "id" IS NOT NULL, 'v2': "id", 'n3': "x" IS NOT NULL, 'v3': "x", 'n4': "n" IS NOT NULL, 'v4': "n"} AS r FROM "once__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v3': CASE WHEN b.t IS NULL THEN h.v3 ELSE b.r.v3 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN latest0 USING (label_id))
 SELECT label_id,
@@ -72,7 +76,7 @@ stacked AS (
   FROM (SELECT *, CASE WHEN fdsl_unit IN (2) THEN (((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) - (((((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) % 21600000000) + 21600000000) % 21600000000)) ELSE NULL END AS fdsl_block, CASE WHEN fdsl_unit IN (2) THEN ((21600000000 - (((((ts_us - 21600000000) - ((((ts_us - 21600000000) % 3600000000) + 3600000000) % 3600000000)) % 21600000000) + 21600000000) % 21600000000)) // 3600000000) ELSE NULL END AS fdsl_place FROM "labels" CROSS JOIN (VALUES (2)) AS fdsl_units(fdsl_unit)) a CROSS JOIN (VALUES (0, 1), (1, 2), (2, 4)) AS fdsl_levels(fdsl_level, fdsl_step) WHERE (fdsl_place // fdsl_step) % 2 = 1),
 running AS (SELECT label_id, fdsl_unit, o, SUM(sum_int_0) OVER w AS sum_int_0, SUM(sum_int_1) OVER w AS sum_int_1
   FROM stacked WINDOW w AS (PARTITION BY k0, fdsl_unit, b ORDER BY o RANGE BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)),
-merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_0 END) AS BIGINT) AS w0_p0, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_1 END) AS BIGINT) AS w0_p1
+merged AS (SELECT label_id, CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_0 END) AS BIGINT) AS w0_p0, TRY_CAST(SUM(CASE WHEN fdsl_unit IN (0, 1, 2, 3, 4) THEN sum_int_1 END) AS BIGINT) AS w0_p1
   FROM running WHERE label_id IS NOT NULL GROUP BY label_id)
 SELECT label_id,
   COALESCE("w0_p0", CAST(0 AS BIGINT)) AS "resend__n",
@@ -119,7 +123,7 @@ WITH "buys+items__events" AS (
       UNION ALL SELECT "item", "shop", FALSE, CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS VARCHAR), CAST(NULL AS BIGINT), ts_us, {'t': ts_us, 'n0': "n" IS NOT NULL, 'v0': "n"} FROM "offers" WHERE "item" IS NOT NULL AND "shop" IS NOT NULL) u) r
   WHERE fdsl_event),
 frames0 AS (
-  SELECT label_id, CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0 FROM (
+  SELECT label_id, TRY_CAST(SUM(v0) OVER f0 AS BIGINT) AS w0_p0 FROM (
     SELECT label_id, "u" AS k0, ts_us AS o, ts_us - ((ts_us - 3600000000) - ((((ts_us - 3600000000) % 300000000) + 300000000) % 300000000)) AS e0, ts_us - ts_us AS e1, CAST(NULL AS BIGINT) AS v0 FROM "labels"
     UNION ALL SELECT NULL, "u" AS k0, ts_us, 1, 1, CASE WHEN "n" > 0 THEN CASE WHEN "price" BETWEEN ((-9223372036854775807 - 1) // NULLIF("n", 0)) AND (9223372036854775807 // NULLIF("n", 0)) THEN ("price" * "n") END WHEN "n" < -1 THEN CASE WHEN "price" BETWEEN (9223372036854775807 // NULLIF("n", 0)) AND ((-9223372036854775807 - 1) // NULLIF(NULLIF("n", 0), -1)) THEN ("price" * "n") END WHEN "n" = -1 THEN CASE WHEN "price" > (-9223372036854775807 - 1) THEN ("price" * "n") END ELSE ("price" * "n") END FROM "buys+items__events" WHERE "u" IS NOT NULL)
   WINDOW f0 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
@@ -137,26 +141,34 @@ frames2 AS (
   WINDOW f2 AS (PARTITION BY k0 ORDER BY o RANGE BETWEEN e0 PRECEDING AND (e1 + 1) PRECEDING)
   QUALIFY label_id IS NOT NULL),
 hits0 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v5 FROM
     (SELECT label_id, "u" AS k0, ts_us AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+    (SELECT "u" AS k0, ts_us AS t, "kind" AS v5 FROM "buys+items__events" WHERE "u" IS NOT NULL) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied0 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best0 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} AS r FROM "buys+items__events" WHERE "u" IS NOT NULL) e
-  SEMI JOIN hits0 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "u" IS NOT NULL, 'v0': "u", 'n1': "item" IS NOT NULL, 'v1': "item", 'n2': "shop" IS NOT NULL, 'v2': "shop", 'n3': "n" IS NOT NULL, 'v3': "n", 'n4': "price" IS NOT NULL, 'v4': "price", 'n5': "kind" IS NOT NULL, 'v5': "kind"} AS r FROM "buys+items__events" WHERE "u" IS NOT NULL) e
+  SEMI JOIN tied0 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest0 AS (
-  SELECT label_id, r AS l0, o AS l0_q
+  SELECT label_id, {'t': h.t, 'v5': CASE WHEN b.t IS NULL THEN h.v5 ELSE b.r.v5 END} AS l0, o AS l0_q
   FROM hits0 h LEFT JOIN best0 b ON h.k0 = b.k0 AND h.t = b.t),
 hits1 AS MATERIALIZED (
-  SELECT label_id, l.k0, o, t FROM
+  SELECT label_id, l.k0, o, t, v0 FROM
     (SELECT label_id, "u" AS k0, ((ts_us - 600000000) - ((((ts_us - 600000000) % 3600000000) + 3600000000) % 3600000000)) AS o FROM "labels") l ASOF LEFT JOIN
-    (SELECT "u" AS k0, ts_us AS t FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+    (SELECT "u" AS k0, ts_us AS t, "offered_n" AS v0 FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
     ON l.k0 = e.k0 AND l.o > e.t),
+tied1 AS MATERIALIZED (
+  SELECT k0, t FROM (SELECT "u" AS k0, ts_us AS t FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t HAVING COUNT(*) > 1),
 best1 AS (
-  SELECT k0, t, MAX(r) AS r FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} AS r FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
-  SEMI JOIN hits1 h ON e.k0 = h.k0 AND e.t = h.t GROUP BY k0, t),
+  SELECT k0, t, MAX(r) AS r
+  FROM (SELECT "u" AS k0, ts_us AS t, {'t': ts_us, 'n0': "offered_n" IS NOT NULL, 'v0': "offered_n"} AS r FROM "buys+offered_offers__events" WHERE "u" IS NOT NULL AND ((NOT ("offered_n" IS NULL)))) e
+  SEMI JOIN tied1 d ON e.k0 = d.k0 AND e.t = d.t GROUP BY k0, t),
 latest1 AS (
-  SELECT label_id, r AS l1, o AS l1_q
+  SELECT label_id, {'t': h.t, 'v0': CASE WHEN b.t IS NULL THEN h.v0 ELSE b.r.v0 END} AS l1, o AS l1_q
   FROM hits1 h LEFT JOIN best1 b ON h.k0 = b.k0 AND h.t = b.t),
 merged AS (SELECT * FROM frames0 JOIN frames1 USING (label_id) JOIN frames2 USING (label_id) JOIN latest0 USING (label_id) JOIN latest1 USING (label_id))
 SELECT label_id,

@@ -14,7 +14,9 @@ CREATE TABLE `timed` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.timed',
@@ -42,7 +44,9 @@ CREATE TABLE `web` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.web',
@@ -69,7 +73,9 @@ CREATE TABLE `app` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.app',
@@ -98,7 +104,9 @@ CREATE TABLE `numbered` (
   `_payload` STRING,
   `_sha256` STRING,
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.numbered',
@@ -115,8 +123,8 @@ CREATE TABLE `numbered` (
 );
 
 CREATE TEMPORARY VIEW `anywhere` AS
-SELECT `u`, `x`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `web`
-UNION ALL SELECT `u`, `x`, `at` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat` FROM `app`;
+SELECT `u`, `x`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `web`
+UNION ALL SELECT `u`, `x`, `at` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `app`;
 
 CREATE TABLE `timed__dlq` (
   `topic` STRING,
@@ -132,6 +140,20 @@ CREATE TABLE `timed__dlq` (
   'topic' = 'p.timed.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+);
+
+CREATE TABLE `timed__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 );
 
 CREATE TABLE `web__dlq` (
@@ -150,6 +172,20 @@ CREATE TABLE `web__dlq` (
   'format' = 'json'
 );
 
+CREATE TABLE `web__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+);
+
 CREATE TABLE `app__dlq` (
   `topic` STRING,
   `partition` INT,
@@ -166,6 +202,20 @@ CREATE TABLE `app__dlq` (
   'format' = 'json'
 );
 
+CREATE TABLE `app__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+);
+
 CREATE TABLE `numbered__dlq` (
   `topic` STRING,
   `partition` INT,
@@ -180,6 +230,20 @@ CREATE TABLE `numbered__dlq` (
   'topic' = 'p.numbered.dlq',
   'properties.bootstrap.servers' = 'kafka:1',
   'format' = 'json'
+);
+
+CREATE TABLE `numbered__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
 );
 
 CREATE TABLE `arrived__timed__5m` (
@@ -289,28 +353,56 @@ CREATE TABLE `numbers__numbered__latest` (
 );
 
 INSERT INTO `timed__dlq`
-SELECT 'p.timed', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `timed`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+SELECT 'p.timed', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `timed`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `timed__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('timed|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `timed`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `web__dlq`
-SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `web`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `web`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `web__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('web|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `app__dlq`
-SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `app`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `app`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `app__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('app|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `numbered__dlq`
-SELECT 'p.numbered', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `numbered`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`u` IS NULL)));
+SELECT 'p.numbered', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END AS `_why` FROM `numbered`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `numbered__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('numbered|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `numbered`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `arrived__timed__5m`
 SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
@@ -319,7 +411,7 @@ SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3000
   SUM(CAST(1 AS BIGINT)) AS `c0`,
   MAX(`x`) AS `c1`
 FROM `timed`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `arrived__timed__30m`
@@ -328,14 +420,14 @@ SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 1800000000) + 1800000000) % 18
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `timed`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 1800000000) + 1800000000) % 1800000000)) / 1800000000);
 
 INSERT INTO `arrived__timed__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `at`, `u`, `x`)) AS `f0`
 FROM `timed`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`);
 
 INSERT INTO `everywhere__anywhere__5m`
@@ -344,19 +436,19 @@ SELECT fdsl_key(`u`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3000
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `anywhere`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `everywhere__anywhere__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `arrival_us`, `u`, `x`)) AS `f0`
 FROM `anywhere`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`);
 
 INSERT INTO `numbers__numbered__latest`
 SELECT fdsl_key(`u`) AS `k`, MAX(`_ts`) AS `ts`,
   MAX(fdsl_rank(`_ts`, `n`, `u`, `x`, `n`)) AS `f0`
 FROM `numbered`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`u` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`u` IS NULL)
 GROUP BY fdsl_key(`u`);

@@ -88,7 +88,7 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3
   fdsl_wide('decayed_count', '{"half_life_us":1800000000}', TRUE, `_ts`, CAST(1 AS BIGINT)) AS `s4`,
   fdsl_wide('min', '{}', (NOT (CASE WHEN (`n` > CAST(1 AS BIGINT)) THEN `item` ELSE CAST(NULL AS STRING) END IS NULL)), `_ts`, CASE WHEN (`n` > CAST(1 AS BIGINT)) THEN `item` ELSE CAST(NULL AS STRING) END) AS `s5`
 FROM `web`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `wide__web__1h__wide`
@@ -97,7 +97,7 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000) %
   MAX(`_ts`) AS `hwm`,
   fdsl_wide('most_frequent', '{}', ((CASE WHEN `price` BETWEEN -1.7976931348623157e308 AND 1.7976931348623157e308 THEN `price` END > 0.0e0) AND (NOT (`item` IS NULL))), `_ts`, `item`) AS `s0`
 FROM `web`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `wide__both__5m__wide`
@@ -106,7 +106,7 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3
   MAX(`_ts`) AS `hwm`,
   fdsl_wide('last_k', '{"k":5}', (NOT (`n` IS NULL)), `_ts`, `n`, `arrival_us`, `n`) AS `s0`
 FROM `both`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);
 
 INSERT INTO `wide__app__5m__wide`
@@ -115,5 +115,5 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 3
   MAX(`_ts`) AS `hwm`,
   fdsl_wide('first', '{}', TRUE, `_ts`, `item`, (`seen` * 1000), `user`, `item`, `price`, `n`) AS `s0`
 FROM `app`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000);

@@ -20,10 +20,17 @@ CREATE TABLE `tiles__clicks__10s` (
 );
 
 INSERT INTO `clicks__dlq`
-SELECT 'p.clicks', `_partition`, `_offset`, `_ts` / 1000, COALESCE(`_reject`, 'null_entity'), `_detail`,
-  COALESCE(`_payload`, TO_BASE64(`_raw`)), COALESCE(`_sha256`, SHA256(`_raw`))
-FROM `clicks`
-WHERE `_reject` IS NOT NULL OR (`_heartbeat` IS NOT TRUE AND ((`user` IS NULL)));
+SELECT 'p.clicks', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `clicks`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `clicks__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('clicks|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `clicks`) AS `e`
+GROUP BY `outcome`;
 
 INSERT INTO `tiles__clicks__1h`
 SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000) AS `tile`,
@@ -31,7 +38,7 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 3600000000) + 3600000000) %
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 3600000000) + 3600000000) % 3600000000)) / 3600000000);
 
 INSERT INTO `tiles__clicks__10s`
@@ -40,5 +47,5 @@ SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 10000000) + 10000000) % 100
   MAX(`_ts`) AS `hwm`,
   SUM(CAST(1 AS BIGINT)) AS `c0`
 FROM `clicks`
-WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT (`user` IS NULL)
+WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND NOT (`user` IS NULL)
 GROUP BY fdsl_key(`user`), ((`_ts` - (((`_ts` % 10000000) + 10000000) % 10000000)) / 10000000);

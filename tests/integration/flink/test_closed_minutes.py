@@ -221,4 +221,4 @@ def test_explain_read_says_how_far_the_tier_is(running: Running, monkeypatch: py
     at = format_time(START + closed + 91 * SECOND)
     why = CliRunner().invoke(explain_read, [GROUP, "a", "--at", at], catch_exceptions=False).output
     assert f"closed visits/5m@5m: complete up to {format_time(START + closed)}" in why
-    assert f"STALE: behind, {format_time(START + closed + MINUTE)} is asked for: events in [" in why
+    assert f"why: closed up to {format_time(START + closed)}, 1m behind what tier 5m promises; " in why

@@ -121,8 +121,10 @@ def test_reading_the_topics_again_fills_the_same_bytes(running: Running) -> None
         with OnlineStore(settings.redis, namespace=settings.prefix) as store:
             live = store.current(["basic", "lists"])
             ring, states = f"basic@{live['basic']}:{{c0r0:a}}:R", f"lists@{live['lists']}:{{w2r0:a}}:X"
-            values = store._command(("GET", ring)), sorted(store._command(("HGETALL", states)))
-            return live, (*values, *(store._command(("PEXPIRETIME", key)) for key in (ring, states)))
+            value, fields, *expiry = store.round_trip(
+                [("GET", ring), ("HGETALL", states), ("PEXPIRETIME", ring), ("PEXPIRETIME", states)]
+            )
+            return live, (value, sorted(fields), *expiry)
 
     before = stored()
     assert before[1][0]

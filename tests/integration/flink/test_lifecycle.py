@@ -97,17 +97,12 @@ class Life:
         with self.store() as store:
             return store.current(["visitor"])["visitor"]
 
-    def stored(self) -> tuple[bytes, bytes, int, int]:
+    def stored(self) -> tuple[object, ...]:
         """Both values of the key under the version that readers follow, and when they expire."""
         keys = [f"visitor@{self.live()}:{{k}}:{suffix}" for suffix in "RX"]
+        asked = [("GET", keys[0]), ("HGET", keys[1], "l:last"), *(("PEXPIRETIME", key) for key in keys)]
         with self.store() as store:
-            ask = store._command
-            return (
-                ask(("GET", keys[0])),
-                ask(("HGET", keys[1], "l:last")),
-                ask(("PEXPIRETIME", keys[0])),
-                ask(("PEXPIRETIME", keys[1])),
-            )
+            return tuple(store.round_trip(asked))
 
     def store(self) -> OnlineStore:
         return OnlineStore(self.settings.redis, namespace=self.settings.prefix)
@@ -150,7 +145,7 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
 
     # values are lost; a rebuild fills a generation of its own, equal to the byte
     with life.store() as store:
-        store._command(("DEL", *(f"visitor@{base}:{{k}}:{suffix}" for suffix in "RX")))
+        store.round_trip([("DEL", *(f"visitor@{base}:{{k}}:{suffix}" for suffix in "RX"))])
     assert life.read()["n"].status == "NOT_FOUND"
     assert run(["rebuild", "visitor"]) == 0
     rebuilt = life.live()

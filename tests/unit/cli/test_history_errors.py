@@ -48,9 +48,14 @@ def test_a_line_that_is_not_utf8_is_a_dead_letter(folder: Path, capsys: pytest.C
     ("files", "options", "text"),
     [
         (
-            {"c.csv": b"user,price,ts\nu1,1.5,1796026200000\nu1,2\n"},
+            {"c.csv": b"user,price,ts\nu1,1.5\nu1,2\n"},
             ["--events", "clicks=c.csv", "--labels", "l.csv", "--out", "o.jsonl"],
-            "c.csv, line 3 cannot be read: Expected Number of Columns: 3 Found: 2",
+            "c.csv, line 2: too_few_cells: 2, the header has 3; no row can be read",
+        ),
+        (
+            {"c.csv": b'user,price,ts\nu1,1.5,1796026200000\n"u1,2,1796026200000\nu1,3,1796026200000\n'},
+            ["--events", "clicks=c.csv", "--labels", "l.csv", "--out", "o.jsonl"],
+            "c.csv, line 3 cannot be read: a quote is never closed",
         ),
         (
             {"c.csv": b"user,ts\nu1,1796026200000\n"},

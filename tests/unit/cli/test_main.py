@@ -6,6 +6,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
 
@@ -226,14 +227,11 @@ def test_loading_one_command_imports_no_other_and_no_engine() -> None:
     assert done.stdout.splitlines()[-1] == "LOADED [] 0"
 
 
-def cpu_seconds(code: str) -> float:
-    """User CPU time of an interpreter that runs `code`: the least of several, which other work disturbs least."""
-    times = []
-    for _ in range(5):
-        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
-        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
-    return min(times)
+def cpu_seconds(code: str, env: Mapping[str, str]) -> float:
+    """User CPU time of an interpreter that runs `code`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=env)
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
 
 
 HEAVY = ("numpy", "pandas", "pyarrow", "duckdb", "pyflink", "pyspark", "datasketches", "click", "rich", "redis")
@@ -245,11 +243,16 @@ def test_import_of_the_package_is_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_import_of_the_package_is_quick() -> None:
-    spent = cpu_seconds("import featuredsl") - cpu_seconds("pass")
-    print(f"import featuredsl: {spent * 1e3:.0f} ms of CPU")
-    # busy neighbours slow a core down: cold caches, shared execution units
-    assert spent < 0.15 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+def test_import_of_the_package_is_quick(tmp_path: Path) -> None:
+    """With compiled files, as an installed package has them; the least of several runs, which other work disturbs
+    least. Where the machine is slow, so is the start of an interpreter: the import takes about twice as long, and may
+    take four times."""
+    env = {**os.environ, "PYTHONPYCACHEPREFIX": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[3])}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)
+    times = [(cpu_seconds("pass", env), cpu_seconds("import featuredsl", env)) for _ in range(7)]
+    start, whole = min(one for one, _ in times), min(one for _, one in times)
+    print(f"import featuredsl: {(whole - start) * 1e3:.0f} ms of CPU; the interpreter starts in {start * 1e3:.0f} ms")
+    assert whole - start < max(0.15, 4 * start)
 
 
 def test_help_imports_no_command() -> None:

@@ -173,6 +173,41 @@ def test_plan_compares_with_what_is_applied(home: Path, tmp_path: Path) -> None:
     assert "backfill of clicks: [t - 25h, t)" in text
 
 
+SECOND = """
+
+@feature_group(name="h", entity="i")
+class H:
+    @feature(freshness="realtime", window="1h")
+    def m(e: clicks) -> int:
+        return e.count()
+"""
+
+
+def test_a_group_that_is_gone_from_the_file_is_removed_on_request_only(home: Path, tmp_path: Path) -> None:
+    both = (TWICE, TWICE + SECOND)
+    call(planning.apply, definitions(tmp_path, both))
+    version = Registry.load(home / "registry").group("h").version
+    file = definitions(tmp_path)
+    lines = call(planning.plan, file).splitlines()
+    assert lines[1:] == [f"h: removed ({version} -> removed)", "  removed from the file", "  m: removed"]
+    with pytest.raises(CheckFailed, match="h: at least one change is rebuild or worse"):
+        call(planning.plan, file, "--fail-on", "rebuild")
+    call(planning.plan, file, "--fail-on", "breaking")
+    champion(home, "ranker", {"h": version})
+    (_, gone) = json.loads(call(planning.plan, file, "--json"))["groups"]
+    assert (gone["kind"], gone["new_version"], gone["models_affected"]) == ("breaking", None, ["ranker"])
+    assert gone["backfill"]["needed"] is False
+    text = call(planning.apply, file)
+    assert f"h is no longer in {file} and stays applied; --remove drops it" in text
+    assert "ranker" not in text
+    assert sorted(Registry.load(home / "registry").groups) == ["g", "h"]
+    text = call(planning.apply, file, "--remove")
+    assert f"h@{version} breaking" in text
+    assert "models to retrain: ranker" in text
+    assert list(Registry.load(home / "registry").groups) == ["g"]
+    assert "h" not in call(planning.plan, file).split()
+
+
 def test_plan_as_json_estimates_bytes_and_rows(home: Path, tmp_path: Path) -> None:
     file = definitions(tmp_path)
     (group,) = json.loads(call(planning.plan, file, "--json", "--entities", "1000", "--events-per-day", "2400"))[

@@ -290,7 +290,7 @@ def test_apply_is_idempotent_and_loads_back(tmp_path: Path) -> None:
     registry = Registry.load(root)
     assert registry.group("g").version == expected
     assert registry.layout("g").key(("k|1",), "R") == f"g@{expected}-r1:{{k%7C1}}:R"
-    assert sorted(p.suffix for p in root.iterdir()) == [".json", ".py"]
+    assert sorted(p.suffix for p in root.glob("[!.]*")) == [".json", ".py"]
 
 
 def test_a_node_keeps_no_hash_across_processes() -> None:

@@ -11,10 +11,11 @@ from typing import ClassVar
 
 import pytest
 
+from featuredsl import files as files_module
 from featuredsl.errors import DependencyError, InputError, StateError
 from featuredsl.files import LocalFiles
 from featuredsl.loader import load_definitions
-from featuredsl.registry import INDEX, KEPT, Registry, apply, history
+from featuredsl.registry import INDEX, KEPT, Registry, apply, history, vanished
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "registry"
 SOURCE = '''
@@ -115,7 +116,7 @@ def test_many_applies_stay_small(tmp_path: Path) -> None:
         apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=1000 + number)
     sizes = (root / INDEX).stat().st_size
     assert len(history(root, "g")) == KEPT + 1
-    assert len(list(root.iterdir())) == KEPT + 2
+    assert len(LocalFiles(root).names()) == KEPT + 2
     for number in range(30, 36):
         apply(root, write(tmp_path, versions[number % 2] + f"# {number}\n"), at_us=1000 + number)
     assert abs((root / INDEX).stat().st_size - sizes) <= 2 * KEPT  # the numbers of store versions have 0 to 2 digits
@@ -132,7 +133,7 @@ def test_ten_thousand_applies_of_the_same_write_once(tmp_path: Path, monkeypatch
     for number in range(10_000):
         apply(root, file, at_us=number)
     assert written == []
-    assert len(list(root.iterdir())) == 2
+    assert len(LocalFiles(root).names()) == 2
 
 
 def test_a_crash_between_the_writes_leaves_the_old_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,6 +203,107 @@ def test_unknown_formats_and_other_definitions_are_refused(tmp_path: Path) -> No
     (root / INDEX).write_text('{"format": 3, "groups": {}}')
     with pytest.raises(StateError, match="format 3; this release reads 1 and 2"):
         Registry.load(root)
+
+
+OTHER = """
+@feature_group(name="h", entity="u")
+class H:
+    @feature(freshness="realtime", window="2h")
+    def m(e: events) -> int:
+        return e.count()
+"""
+
+
+def test_a_group_that_left_its_file_stays_until_it_is_removed(tmp_path: Path) -> None:
+    root = tmp_path / "registry"
+    first = apply(root, write(tmp_path, SOURCE + OTHER), at_us=1)
+    assert vanished(root, write(tmp_path, SOURCE + OTHER), ["g", "h"]) == {}
+    file = write(tmp_path)
+    assert vanished(root, file, ["g"]) == {"h": first["h"]}
+    for number in (2, 3):  # still so when the copies have nothing in common any more
+        assert apply(root, file, at_us=number) == {"g": first["g"]}
+        assert vanished(root, file, ["g"]) == {"h": first["h"]}
+    assert Registry.load(root).store_versions == first
+    assert apply(root, file, at_us=4, remove=True) == {"g": first["g"]}
+    assert list(Registry.load(root).groups) == ["g"]
+    assert vanished(root, file, ["g"]) == {}
+
+
+def test_a_group_that_comes_back_takes_a_store_version_of_its_own(tmp_path: Path) -> None:
+    """The old one has a gap since it was removed."""
+    root = tmp_path / "registry"
+    first = apply(root, write(tmp_path, SOURCE + OTHER), at_us=1)
+    apply(root, write(tmp_path), at_us=2, remove=True)
+    again = apply(root, write(tmp_path, SOURCE + OTHER), at_us=3)
+    assert again == {"g": first["g"], "h": f"{first['h']}-2"}
+    assert [(v.store_version, v.applied_us) for v in history(root, "h")] == [(again["h"], 3), (first["h"], 1)]
+    assert apply(root, write(tmp_path, SOURCE + OTHER), at_us=4) == again
+
+
+def test_groups_of_other_files_are_not_missed(tmp_path: Path) -> None:
+    root = tmp_path / "registry"
+    apply(root, write(tmp_path), at_us=1)
+    other = tmp_path / "other.py"
+    other.write_text(SOURCE.replace('name="g"', 'name="k"'), encoding="utf-8")
+    apply(root, other, at_us=2)
+    assert vanished(root, other, ["k"]) == vanished(root, write(tmp_path), ["g"]) == {}
+    moved = tmp_path / "other.py"
+    moved.write_text(SOURCE.replace('name="g"', 'name="k"') + OTHER, encoding="utf-8")
+    apply(root, moved, at_us=3)
+    both = write(tmp_path, SOURCE + OTHER)
+    apply(root, both, at_us=4)  # h moved: it now comes from the other file
+    assert vanished(root, moved, ["k"]) == {}
+
+
+def test_a_file_that_lies_elsewhere_is_known_by_its_copy(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "registry", tmp_path / "checkout"
+    elsewhere.mkdir()
+    first = apply(root, write(tmp_path, SOURCE + OTHER), at_us=1)
+    assert vanished(root, write(elsewhere), ["g"]) == {"h": first["h"]}
+    apply(root, write(elsewhere), at_us=2)
+    assert vanished(root, write(elsewhere), ["g"]) == {"h": first["h"]}
+
+
+def test_applies_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+    root, count = tmp_path / "registry", 8
+    code = (
+        "import sys; from pathlib import Path; from featuredsl.registry import apply;"
+        "sys.stdin.read(); apply(Path(sys.argv[1]), Path(sys.argv[2]))"
+    )
+    running = []
+    for number in range(count):
+        file = tmp_path / f"d{number}.py"
+        file.write_text(SOURCE.replace('name="g"', f'name="g{number}"'), encoding="utf-8")
+        command = [sys.executable, "-c", code, str(root), str(file)]
+        running.append(subprocess.Popen(command, stdin=subprocess.PIPE))
+    for process in running:  # they wait for the end of their input, so they start together
+        assert process.stdin is not None
+        process.stdin.close()
+    assert [process.wait(120) for process in running] == [0] * count
+    assert sorted(Registry.load(root).groups) == [f"g{number}" for number in range(count)]
+    assert len(LocalFiles(root).names()) == count + 1
+
+
+def test_a_lock_that_is_held_too_long_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_module, "LOCK_WAIT_S", 0.1)
+    holder = subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from pathlib import Path; from featuredsl.files import LocalFiles\n"
+            "with LocalFiles(Path(sys.argv[1])).exclusive(): print('held', flush=True); sys.stdin.read()",
+            str(tmp_path / "registry"),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    with pytest.raises(DependencyError, match=rf"lock is held by process {holder.pid} for more than 0.1 s; wait"):
+        apply(tmp_path / "registry", write(tmp_path))
+    holder.kill()  # its lock goes with it
+    holder.wait()
+    assert list(apply(tmp_path / "registry", write(tmp_path))) == ["g"]
 
 
 class MemoryFs:
@@ -288,3 +390,50 @@ def test_a_clean_process_computes_with_the_helpers(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.stdout, done.stderr) == ("6\n", "")
+
+
+class CrowdedFs(MemoryFs):
+    """Others replace the index at one moment of an apply: just before its last look at it, or just after its write."""
+
+    moment: ClassVar[str] = ""
+    others: ClassVar[list[Path]] = []
+    reads: ClassVar[list[str]] = []
+
+    def cat_file(self, path: str) -> bytes:
+        if path.endswith(INDEX):
+            self.reads.append(path)
+            if self.moment == "before" and len(self.reads) == 2:
+                self.another()
+        return super().cat_file(path)
+
+    def pipe_file(self, path: str, content: bytes) -> None:
+        before = dict(self.store)
+        super().pipe_file(path, content)
+        if path.endswith(INDEX) and self.moment == "after" and self.others:
+            self.store.clear()
+            self.store.update(before)  # the other one had read the old index
+            self.another()
+
+    def another(self) -> None:
+        if self.others:
+            apply("crowd://bucket/registry", self.others.pop())
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_index_that_changes_meanwhile_is_not_overwritten(
+    moment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake = SimpleNamespace(core=SimpleNamespace(url_to_fs=lambda url: (CrowdedFs(), url.partition("://")[2])))
+    monkeypatch.setitem(sys.modules, "fsspec", fake)
+    monkeypatch.delitem(sys.modules, "featuredsl.remote_files", raising=False)
+    MemoryFs.store.clear()
+    apply("crowd://bucket/registry", write(tmp_path))
+    other, third = tmp_path / "other.py", tmp_path / "third.py"
+    other.write_text(SOURCE.replace('name="g"', 'name="k"'), encoding="utf-8")
+    third.write_text(SOURCE.replace('name="g"', 'name="l"'), encoding="utf-8")
+    CrowdedFs.moment, CrowdedFs.others = moment, [other]
+    CrowdedFs.reads.clear()
+    apply("crowd://bucket/registry", third)
+    assert CrowdedFs.others == []
+    assert sorted(Registry.load("crowd://bucket/registry").groups) == ["g", "k", "l"]
+    monkeypatch.delitem(sys.modules, "featuredsl.remote_files")

@@ -158,10 +158,11 @@ def test_a_case_takes_less_than_50_ms() -> None:
     events = {"clicks": [click(T + i) for i in range(20)]}
     values(Group, events=events, at={"user": "a", "ts": T})
     spent = []
-    for _ in range(9):
+    for _ in range(20):
         before = time.process_time()
         values(Group, events=events, at={"user": "a", "ts": T + HOUR})
         spent.append(time.process_time() - before)
+    print(f"a case: {statistics.median(spent) * 1e3:.0f} ms of CPU, the least {min(spent) * 1e3:.0f}")
     assert statistics.median(spent) < 2 * 0.05
 
 

@@ -21,7 +21,8 @@ def test_defaults_are_safe() -> None:
     assert values["execution.checkpointing.interval"] == "10000 ms"
     assert values["table.exec.source.idle-timeout"] == "0 ms"
     assert values["table.exec.mini-batch.allow-latency"] == "50 ms"
-    assert values["restart-strategy.type"] == "fixed-delay"
+    assert values["restart-strategy.type"] == "exponential-delay"
+    assert values["restart-strategy.exponential-delay.attempts-before-reset-backoff"] == "8"
     assert all(isinstance(value, str) for value in values.values())
 
 
@@ -31,6 +32,12 @@ def test_configuration_wins() -> None:
     assert values["table.exec.mini-batch.enabled"] == "false"
     assert "table.exec.mini-batch.size" not in values
     assert values["a.b"] == "c"
+
+
+def test_no_restarts() -> None:
+    values = options({**CONFIG, "restart_attempts": 0})
+    assert values["restart-strategy.type"] == "none"
+    assert not any("exponential" in name for name in values)
 
 
 def test_a_job_without_a_checkpoint_folder_is_refused() -> None:

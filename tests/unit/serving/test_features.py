@@ -170,3 +170,43 @@ def test_an_array_has_a_status_but_is_no_model_input() -> None:
     assert fetched.values == {"user__clicks": 3, "user__ratio": 0.5}
     assert fetched.statuses["user__last"] == "OK"
     assert fetched.flags == ()
+
+
+class Remembered(list[Any]):
+    """Rows as a reader gives them from memory."""
+
+    error: DependencyError | None = None
+
+
+@pytest.mark.parametrize(
+    ("row", "flag", "cause", "reason"),
+    [
+        ({"clicks": Read(3, "STALE"), "last": Read("x", "STALE"), "ratio": Read(0.7, "STALE")}, "features_stale",
+         TimeoutError(), "timeout"),
+        ({"clicks": Read(0, "NOT_FOUND"), "last": Read(None, "NOT_FOUND"), "ratio": Read(None, "NOT_FOUND")},
+         "features_missing", OSError("reset"), "store"),
+    ],
+)  # fmt: skip
+def test_what_a_reader_gives_from_memory_is_used_and_counts_as_a_failure(
+    row: dict[str, Read], flag: str, cause: Exception, reason: str
+) -> None:
+    class Reader(FakeSource):
+        async def get(self, keys: Any, at_us: int, request: Any = None) -> Any:
+            rows = Remembered([row])
+            try:
+                raise DependencyError("Redis is away") from cause
+            except DependencyError as error:
+                rows.error = error
+            return rows
+
+    async def scenario() -> tuple[Fetched, Fetched, Fetched]:
+        one = fetcher(Reader({}))
+        return await fetch(one), await fetch(one), await fetch(one)
+
+    first, second, third = asyncio.run(scenario())
+    for fetched in (first, second):
+        assert fetched.values == {f"user__{name}": read.value for name, read in row.items()}
+        assert fetched.statuses == {f"user__{name}": read.status for name, read in row.items()}
+        assert (fetched.flags, fetched.error) == ((flag,), reason)
+    assert third.error == "breaker_open"
+    assert third.flags == ("features_missing",)  # what came from memory is not kept as if it had been read

@@ -136,3 +136,13 @@ def test_many_distinct_values_in_any_split(split: int) -> None:
     for state in (monoid.merge(left, right), monoid.merge(right, left)):
         assert monoid.to_bytes(state) == monoid.to_bytes(whole)
     assert monoid.from_bytes(monoid.to_bytes(whole)) == whole
+
+
+def test_what_top_k_may_lack_is_kept_when_no_count_is_left() -> None:
+    monoid = MONOIDS["top_k"]
+    cut_away = folded(monoid, [(0, (value,)) for value in range(2049)])
+    one = folded(monoid, [(0, ("x",))])
+    bound_and_x = (1).to_bytes(8, "big") + b"s\0\0\0\1x" + (1).to_bytes(8, "big")
+    for left, right in ((cut_away, one), (one, cut_away)):
+        assert monoid.body(monoid.merge(left, right)) == bound_and_x
+    assert monoid.body(monoid.merge(cut_away, cut_away)) == (2).to_bytes(8, "big")

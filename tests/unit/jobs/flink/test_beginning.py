@@ -74,7 +74,8 @@ def test_the_newest_complete_checkpoint_is_found_without_a_jobmanager(tmp_path: 
     for number, complete in ((9, True), (10, True), (11, False)):
         (tmp_path / "j1" / f"chk-{number}").mkdir(parents=True)
         if complete:
-            (tmp_path / "j1" / f"chk-{number}" / "_metadata").touch()
+            (tmp_path / "j1" / f"chk-{number}" / "_metadata").write_text("x")
+    (tmp_path / "j1" / "chk-11" / "_metadata").touch()  # begun, not written
     nobody = "http://127.0.0.1:9"
     assert newest_checkpoint(nobody, "j1", tmp_path.as_uri()) == (tmp_path / "j1" / "chk-10").as_uri()
     assert newest_checkpoint(nobody, "j2", tmp_path.as_uri()) is None

@@ -10,10 +10,13 @@ from featuredsl.evaluate import evaluate
 from featuredsl.plan import GroupPlan
 from featuredsl.wide.program import WideProgram, wide_program
 from jobs.spark.wide import entity_filler
-from tests.conformance.cases import H, us
+from tests.conformance.cases import Case, H, us
 from tests.conformance.cases_wide import WIDE_CASES
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
+from tests.support.wide_cases import same
 
 LISTS = next(case for case in WIDE_CASES if case.group.name == "lists")
+VISITS = WIDE_SESSION_CASES[0]
 
 
 def program_of(plan: GroupPlan) -> WideProgram:
@@ -22,10 +25,10 @@ def program_of(plan: GroupPlan) -> WideProgram:
     return program
 
 
-def events_of(program: WideProgram) -> pa.Table:
+def events_of(program: WideProgram, case: Case = LISTS) -> pa.Table:
     """What the feeding query gives for user a, in no order."""
     rows = []
-    for seconds, columns in reversed(LISTS.events["events"]):
+    for seconds, columns in reversed(case.events["events"]):
         values = [evaluate(node, columns) for nodes in program.columns for node in nodes]
         names = {f"fdsl_c{i}": value for i, value in enumerate(values)}
         rows.append({"u": "a", "fdsl_source": 0, "ts_us": us(seconds), "fdsl_arrival": None} | names)
@@ -51,3 +54,14 @@ def test_all_rows_may_be_asked_at_one_time_and_an_entity_may_be_silent() -> None
     silent = fill(asked, events_of(program).slice(0, 0))
     assert silent.column("lists__last_three_1h").to_pylist() == [None]
     assert silent.schema.field("lists__large").type == pa.list_(pa.int64())
+
+
+def test_sessions() -> None:
+    program = program_of(VISITS.group)
+    made = {feature.name for feature in program.features}
+    reads = [(seconds, expected) for key, seconds, expected in VISITS.reads if key == ("a",)]
+    asked = pa.table({"label_id": range(len(reads)), "ts_us": [us(seconds) for seconds, _ in reads]})
+    found = entity_filler("visits_wide", program, None)(asked, events_of(program, VISITS)).to_pylist()
+    for row, (seconds, expected) in zip(found, reads, strict=True):
+        for name in made & expected.keys():
+            assert same(row[f"visits_wide__{name}"], expected[name]), (seconds, name)

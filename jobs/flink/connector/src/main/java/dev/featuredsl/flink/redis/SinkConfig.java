@@ -16,7 +16,7 @@ final class SinkConfig implements Serializable {
     private static final long serialVersionUID = 1L;
 
     static final ConfigOption<String> URL = ConfigOptions.key("url").stringType().noDefaultValue()
-            .withDescription("redis://user:password@host:port/db, or rediss:// for TLS.");
+            .withDescription("redis://user:password@host:port/db, rediss:// for TLS, redis+cluster://host:port,host:port.");
     static final ConfigOption<String> MODE = ConfigOptions.key("mode").stringType().noDefaultValue()
             .withDescription("'ring' for tiles of numbers, 'tiles' for tiles of variable width, 'fields' for latest values.");
     static final ConfigOption<String> KEY_PREFIX = ConfigOptions.key("key-prefix").stringType().noDefaultValue()
@@ -89,6 +89,7 @@ final class SinkConfig implements Serializable {
 
     SinkConfig(ReadableConfig options) {
         url = options.get(URL);
+        new RedisAddress(url); // refuses what is none
         mode = Mode.of(options.get(MODE));
         boolean ring = mode == Mode.RING;
         keyPrefix = options.get(KEY_PREFIX);

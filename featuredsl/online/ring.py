@@ -1,0 +1,79 @@
+"""The tiles of a ring tier as they stand: numbers side by side, unpacked at once; `Tile` objects when asked for."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import overload
+
+import msgspec
+
+FIXED = 4
+"""Numbers of a slot before its values: tile index, rows, high-water mark, bits of the nulls."""
+
+
+class Tile(msgspec.Struct, frozen=True, gc=False):
+    """One slot: partial aggregates over the events of `[index * hop, (index + 1) * hop)`.
+
+    Not a dataclass, because a read makes tens of them per entity.
+    """
+
+    index: int
+    rows: int
+    high_water_us: int
+    values: tuple[int | float | None, ...]
+
+
+class RingTiles(Sequence[Tile]):
+    """The filled tiles of one tier, by index. `numbers` holds `width` numbers for each slot, filled or not."""
+
+    __slots__ = ("_filled", "numbers", "width")
+
+    def __init__(self, slot_format: str, slots: int, data: bytes, at: int) -> None:
+        whole, self.width = _whole(slot_format, slots)
+        self.numbers: tuple[int | float, ...] = whole.unpack_from(data, at)
+        self._filled: tuple[Tile, ...] | None = None
+
+    @property
+    def tiles(self) -> tuple[Tile, ...]:
+        """The filled ones as objects."""
+        if self._filled is None:
+            found = (_tile(self.numbers[at : at + self.width]) for at in range(0, len(self.numbers), self.width))
+            self._filled = tuple(sorted((tile for tile in found if tile.rows), key=lambda tile: tile.index))
+        return self._filled
+
+    def __len__(self) -> int:
+        return len(self.tiles)
+
+    def __iter__(self) -> Iterator[Tile]:
+        return iter(self.tiles)
+
+    @overload
+    def __getitem__(self, at: int) -> Tile: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Tile, ...]: ...
+    def __getitem__(self, at: int | slice) -> Tile | tuple[Tile, ...]:
+        return self.tiles[at]
+
+    def __eq__(self, other: object) -> bool:
+        return self.tiles == (other.tiles if isinstance(other, RingTiles) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.tiles)
+
+    def __repr__(self) -> str:
+        return repr(self.tiles)
+
+
+def _tile(slot: tuple[int | float, ...]) -> Tile:
+    index, rows, water, nulls, *values = slot
+    kept = tuple(None if int(nulls) >> i & 1 else value for i, value in enumerate(values))
+    return Tile(int(index), int(rows), int(water), kept)
+
+
+@lru_cache(maxsize=1024)
+def _whole(slot_format: str, slots: int) -> tuple[struct.Struct, int]:
+    """All slots of a tier as one structure, and how many numbers a slot has."""
+    order, fields = slot_format[0], slot_format[1:]
+    return struct.Struct(order + fields * slots), len(fields)

@@ -1,0 +1,86 @@
+"""Names of features, resolved once: what has to be read for them, and how they are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from featuredsl.errors import InputError, unknown
+from featuredsl.finalize import Finalizer, needed_for
+from featuredsl.online.layout import StoreLayout
+from featuredsl.online.request import RawState
+from featuredsl.registry import Registry
+from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
+
+
+class Part:
+    """Some features of one group; without names all of them."""
+
+    def __init__(self, registry: Registry, group: str, names: Sequence[str] | None) -> None:
+        needed_for(registry.group(group), names or ())
+        self._registry, self._group, self._names = registry, group, names
+        self._places: dict[str, Place] = {}
+
+    def place(self, version: str) -> Place:
+        """Where it stands under a store version, by the definition that the version's values belong to; that may be an
+        earlier one, without some of the names."""
+        found = self._places.get(version)
+        if found is None:
+            plan = self._registry.plan_of(self._group, version)
+            names = None if self._names is None else [name for name in self._names if name in plan.feature_names]
+            found = self._places[version] = Place(Finalizer(plan, names), store_layout(plan, version))
+        return found
+
+
+class Place:
+    """Where the features of a part stand under a store version; `read` is the layout without what they do not need.
+
+    `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all; `token` is the
+    same for places that read the same bytes.
+    """
+
+    def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
+        needed = finalizer.needed
+        tiers = {feature.freshness for feature in needed.features}
+        lookups = {feature.name for feature in stream_lookups(needed)}
+        rings, wide = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers))
+        self.finalizer, self.whole = finalizer, whole
+        self.read = replace(
+            whole,
+            ring=whole.ring if rings else (),
+            lookups=tuple(item for item in whole.lookups if item.name in lookups),
+            batch=tuple(item for item in whole.batch if item.name in tiers),
+            wide=tuple(item for item in whole.wide if item.name in wide),
+        )
+        self.probes: list[Literal["R", "X"]] = ["R"] if whole.ring and not self.read.ring else []
+        if whole.hash_fields != self.read.hash_fields:
+            self.probes.append("X")
+        self.nothing = RawState(None, (None,) * len(self.read.hash_fields))
+        self.token = f"{whole.key_prefix}{'R' if self.read.ring else ''};{';'.join(self.read.hash_fields)}"
+
+
+class Prepared:
+    """The names of a handle, resolved: group to part."""
+
+    def __init__(self, registry: Registry, names: Sequence[str]) -> None:
+        self._registry = registry
+        self._open = not names
+        wanted: dict[str, list[str] | None] = {}
+        for name in names:
+            group, _, feature = name.partition("." if "." in name else "__")
+            if not feature:
+                wanted[registry.group(group).name] = None
+            elif (chosen := wanted.setdefault(registry.group(group).name, [])) is not None:
+                chosen.append(feature)
+        self._parts = {group: Part(registry, group, chosen) for group, chosen in wanted.items()}
+
+    def part(self, group: str) -> Part:
+        """The part of a group; without names each whole group, made at its first read, so that a group which works
+        offline only does not stop the others."""
+        found = self._parts.get(group)
+        if found is None:
+            if not self._open:
+                raise InputError(unknown("group", group, "the prepared handle", tuple(self._parts)))
+            found = self._parts[group] = Part(self._registry, group, None)
+        return found

@@ -1,0 +1,296 @@
+"""The reader on a real Redis: handles, hot keys, deadlines, what stands in when Redis is away."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from featuredsl.errors import DependencyError, InputError
+from featuredsl.finalize import FeatureValue
+from featuredsl.online.codec import Tile, encode_rank, encode_ring
+from featuredsl.online.store import AsyncOnlineStore, OnlineStore
+from featuredsl.reader import AsyncFeatureReader, FeatureReader, ReadOptions
+from featuredsl.registry import Registry, apply
+from tests.support.redis_process import RedisProcess
+
+DEFINITIONS = """
+from featuredsl import EventSource, feature, feature_group, on_demand
+
+events = EventSource("events", event_time="ts", schema={"u": str, "price": float, "item": str, "vec": list[float]})
+
+
+@feature_group(name="user", entity="u")
+class User:
+    @feature(freshness="realtime", window="1h")
+    def n(e: events) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window="1h", default=-1.0)
+    def spend(e: events) -> float:
+        return e.price.sum()
+
+    @feature(freshness="realtime", ttl="1d")
+    def item(e: events) -> str:
+        return e.latest().item
+
+    @feature(freshness="realtime", ttl="1d")
+    def vec(e: events) -> list[float]:
+        return e.latest().vec
+
+    @feature(freshness="1h", window="1d")
+    def daily(e: events) -> int:
+        return e.count()
+
+    @on_demand(inputs=["spend", "n"], request={"factor": float})
+    def mean(spend: float, n: int, factor: float) -> float:
+        return factor * spend / n
+
+    @on_demand(inputs=["mean"])
+    def doubled(mean: float) -> float:
+        return 2 * mean
+
+
+@feature_group(name="other", entity="u")
+class Other:
+    @feature(freshness="realtime", window="1h")
+    def n(e: events) -> int:
+        return e.count()
+"""
+HOUR_US = 3_600_000_000
+AT_US = 4_102_444_800_000_000  # 2100-01-01, so that nothing expires
+EVENT_US = AT_US - 60_000_000
+K = ("user", ("k",))
+
+
+@dataclass
+class Clock:
+    now: float = 1_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class Site:
+    server: RedisProcess
+    store: OnlineStore
+    registry: Registry
+
+    def put(self, user: str, rows: int, spend: float, item: str = "i", group: str = "user", suffix: str = "") -> None:
+        """So many events of a user one minute before `AT_US`, of `spend` in all."""
+        version = self.registry.store_versions[group] + suffix
+        layout = FeatureReader(self.store, self.registry)._core.everything.part(group).place(version).whole
+        (tier,) = layout.ring
+        index = EVENT_US // tier.hop_us
+        partials: tuple[int | float, ...] = (rows, spend) if len(tier.columns) == 2 else (rows,)
+        tile = Tile(index, rows, EVENT_US, partials)
+        self.server.client.set(layout.key((user,), "R"), encode_ring(layout, {tier.name: [tile]}))
+        for field in layout.lookups:
+            row = [{"item": item, "u": user, "price": spend, "vec": [1.0, 2.0]}.get(c.name) for c in field.columns]
+            value = encode_rank(EVENT_US, field.columns, row)
+            self.server.client.hset(layout.key((user,), "X"), field.hash_field, value)
+
+    def reader(self, clock: Clock | None = None, **options: object) -> FeatureReader:
+        return FeatureReader(self.store, self.registry, ReadOptions(**options), clock or Clock())  # type: ignore[arg-type]
+
+    def commands(self) -> dict[str, int]:
+        """Calls of each command so far."""
+        stats = self.server.client.info("commandstats")
+        return {name.removeprefix("cmdstat_"): value["calls"] for name, value in stats.items()}
+
+
+@pytest.fixture
+def site(server: RedisProcess, tmp_path: Path) -> Iterator[Site]:
+    definitions = tmp_path / "definitions.py"
+    definitions.write_text(DEFINITIONS)
+    apply(tmp_path / "registry", definitions)
+    with OnlineStore(server.url, timeout_s=2.0) as store:
+        yield Site(server, store, Registry.load(tmp_path / "registry"))
+
+
+def plain(row: dict[str, FeatureValue]) -> dict[str, tuple[object, str]]:
+    return {name: (value.value, value.status) for name, value in row.items()}
+
+
+def test_a_handle_reads_the_named_features_only(site: Site) -> None:
+    site.put("k", 4, 10.0)
+    handle = site.reader().prepare("user.item", "user.doubled", "other")
+    site.server.client.config_resetstat()
+    rows = handle.get([K, ("other", ("k",))], AT_US, {"factor": 2.0})
+    assert [plain(row) for row in rows] == [
+        {"item": ("i", "OK"), "doubled": (10.0, "OK")},
+        {"n": (0, "NOT_FOUND")},
+    ]
+    assert rows.error is None
+    calls = site.commands()
+    assert {name: calls[name] for name in ("mget", "hmget", "exists", "hgetall")} == {
+        "mget": 1, "hmget": 1, "exists": 1, "hgetall": 2,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="group 'third' is not in 'the registry'"):
+        site.reader().prepare("third")
+    with pytest.raises(InputError, match=r"feature 'itm' is not in 'user'.*Did you mean 'item'"):
+        site.reader().prepare("user.itm")
+    with pytest.raises(InputError, match="group 'user' is not in 'the prepared handle'; it has: other"):
+        site.reader().prepare("other").get([K], AT_US)
+
+
+def test_an_entity_that_exists_by_another_key_is_found(site: Site) -> None:
+    site.put("k", 4, 10.0)
+    layout = site.reader().layout("user")
+    site.server.client.delete(layout.key(("k",), "X"))
+    site.put("x", 1, 1.0)
+    site.server.client.delete(layout.key(("x",), "R"))
+    keys = [("user", (name,)) for name in ("k", "x", "none")]
+    for names in (("user.item",), ("user.n",), ("user.item", "user.n"), ("user.daily",), ("user",)):
+        whole = site.reader().get(keys, AT_US, {"factor": 1.0})
+        part = site.reader().prepare(*names).get(keys, AT_US, {"factor": 1.0})
+        assert list(part) == [{name: row[name] for name in got} for row, got in zip(whole, part, strict=True)], names
+    statuses = [row["item"].status for row in site.reader().prepare("user.item").get(keys, AT_US)]
+    assert statuses == ["NULL", "OK", "NOT_FOUND"]
+
+
+def test_hot_keys_are_read_once_in_100_ms(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock)
+    site.put("k", 1, 1.0)
+    assert reader.get([K], AT_US)[0]["n"].value == 1
+    site.put("k", 2, 2.0)
+    clock.now += 0.0999
+    site.server.client.config_resetstat()
+    assert reader.get([K], AT_US)[0]["n"].value == 1
+    assert "mget" not in site.commands()
+    assert reader.get([K], AT_US + 2 * HOUR_US)[0]["n"].value == 0  # a state is kept, not a value
+    clock.now += 0.0002
+    before = site.server.client.info("stats")["total_reads_processed"]
+    assert reader.get([K], AT_US)[0]["n"].value == 2
+    assert site.server.client.info("stats")["total_reads_processed"] - before == 2  # the groups' state comes along
+    site.put("k", 3, 3.0)
+    assert site.reader(clock, cache_ttl_s=0.0).get([K], AT_US)[0]["n"].value == 3
+    eager = site.reader(clock, cache_ttl_s=0.0)
+    assert eager.get([K], AT_US)[0]["n"].value == 3
+    site.put("k", 4, 4.0)
+    assert eager.get([K], AT_US)[0]["n"].value == 4
+
+
+def test_a_caller_may_change_the_lists_it_gets(site: Site) -> None:
+    site.put("k", 1, 1.0)
+    reader = site.reader()
+    for _ in range(3):
+        value = reader.get([K], AT_US)[0]["vec"].value
+        assert value == [1.0, 2.0]
+        value.append(3.0)
+
+
+def test_readers_follow_a_new_version_within_100_ms_and_never_mix(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock, cache_ttl_s=0.0)
+    site.put("k", 1, 1.0)
+    site.put("k", 5, 5.0, suffix="-b")
+    assert reader.get([K], AT_US)[0]["n"].value == 1
+    site.store.set_current("user", site.registry.store_versions["user"] + "-b")
+    assert reader.get([K], AT_US)[0]["n"].value == 1
+    clock.now += 0.11
+    assert reader.get([K], AT_US)[0]["n"].value == 5
+    assert reader.layout("user").version.endswith("-b")
+
+
+def test_batch_times_are_those_of_now(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock)
+    layout = reader.layout("user")
+    site.put("k", 1, 1.0)
+    for number, as_of in enumerate((AT_US - 2 * HOUR_US, AT_US - HOUR_US)):
+        site.store.write_batch(layout, "1h", as_of, [(("k",), (number + 7,))])
+        site.store.mark_batch(layout, "1h", as_of)
+        clock.now += 1
+        found = reader.get([K], AT_US)[0]["daily"]
+        assert (found.value, found.as_of_us) == (number + 7, as_of)
+    assert found.status == "OK"
+
+
+def test_without_an_answer_a_read_raises_or_gives_what_was_read_last(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock)
+    site.put("k", 4, 10.0)
+    good = reader.get([K], AT_US, {"factor": 1.0})[0]
+    keys = [K, ("user", ("never",))]
+    clock.now += 1
+    site.server.freeze()
+    try:
+        with pytest.raises(DependencyError, match="does not answer"):
+            reader.get(keys, AT_US, deadline_s=0.05)
+        rows = reader.get(keys, AT_US + 1_000_000, {"factor": 1.0}, deadline_s=0.05, on_error="fallback")
+        late = reader.get(keys, AT_US + 2 * HOUR_US, deadline_s=0.05, on_error="fallback")
+        clock.now += 300
+        old = reader.get([K], AT_US, deadline_s=0.05, on_error="fallback")
+    finally:
+        site.server.thaw()
+    assert isinstance(rows.error, DependencyError)
+    assert {name: value.value for name, value in rows[0].items()} == {n: v.value for n, v in good.items()}
+    assert {value.status for value in rows[0].values()} == {"STALE"}
+    assert rows[0]["n"].as_of_us == AT_US
+    assert plain(rows[1]) == {
+        "n": (0, "NOT_FOUND"), "spend": (-1.0, "NOT_FOUND"), "item": (None, "NOT_FOUND"), "vec": (None, "NOT_FOUND"),
+        "daily": (0, "NOT_FOUND"), "mean": (None, "NOT_FOUND"), "doubled": (None, "NOT_FOUND"),
+    }  # fmt: skip
+    assert (late[0]["n"].value, late[0]["n"].status) == (0, "STALE")
+    assert plain(old[0])["n"] == (0, "NOT_FOUND")
+    after = reader.get(keys, AT_US, {"factor": 1.0})
+    assert after.error is None
+    assert [row["n"].status for row in after] == ["OK", "NOT_FOUND"]
+
+
+def test_a_reader_that_never_reached_redis_falls_back_to_defaults(site: Site) -> None:
+    with OnlineStore("redis://127.0.0.1:1/0", timeout_s=0.2) as nowhere:
+        reader = FeatureReader(nowhere, site.registry, ReadOptions(on_error="fallback"))
+        rows = reader.get([K], AT_US)
+        assert rows.error is not None
+        assert plain(rows[0])["spend"] == (-1.0, "NOT_FOUND")
+        with pytest.raises(DependencyError):
+            reader.get([K], AT_US, on_error="raise")
+
+
+def test_memory_is_bounded(site: Site) -> None:
+    clock = Clock()
+    reader = site.reader(clock, kept=3)
+    for name in "abcd":
+        site.put(name, 1, 1.0)
+        reader.get([("user", (name,))], AT_US)
+    assert len(reader._core._states) == 3
+    clock.now += 1
+    site.server.freeze()
+    try:
+        rows = reader.get([("user", (n,)) for n in "abcd"], AT_US, deadline_s=0.05, on_error="fallback")
+    finally:
+        site.server.thaw()
+    assert [row["n"].status for row in rows] == ["NOT_FOUND", "STALE", "STALE", "STALE"]
+
+
+def test_the_asynchronous_reader_reads_the_same(site: Site) -> None:
+    site.put("k", 4, 10.0)
+    keys = [K, ("other", ("k",)), ("user", ("never",))]
+    wanted = site.reader().get(keys, AT_US, {"factor": 1.0})
+    part = site.reader().prepare("user.mean").get([K], AT_US, {"factor": 3.0})
+
+    async def scenario() -> None:
+        store = AsyncOnlineStore(site.server.url)
+        clock = Clock()
+        reader = AsyncFeatureReader(store, site.registry, ReadOptions(), clock)
+        assert await reader.get(keys, AT_US, {"factor": 1.0}) == wanted
+        assert await reader.prepare("user.mean").get([K], AT_US, {"factor": 3.0}) == part
+        clock.now += 1
+        site.server.freeze()
+        try:
+            with pytest.raises(DependencyError):
+                await reader.get(keys, AT_US, deadline_s=0.05)
+            rows = await reader.get(keys, AT_US, {"factor": 1.0}, deadline_s=0.05, on_error="fallback")
+        finally:
+            site.server.thaw()
+        assert [row["n"].status for row in rows] == ["STALE", "NOT_FOUND", "NOT_FOUND"]
+        await store.close()
+
+    asyncio.run(scenario())
