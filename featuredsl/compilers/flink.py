@@ -186,7 +186,7 @@ def _late(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig)
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
         f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),\n"
-        "  TO_BASE64(`_raw`), SHA256(`_raw`)\n"
+        f"  SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS}), SHA256(`_raw`)\n"
         f"{late_rows(source, plans)}"
     )
 

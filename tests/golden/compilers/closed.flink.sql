@@ -404,7 +404,7 @@ GROUP BY `outcome`;
 
 INSERT INTO `web__late`
 SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),
-  TO_BASE64(`_raw`), SHA256(`_raw`)
+  SUBSTRING(TO_BASE64(`_raw`), 1, 955732), SHA256(`_raw`)
 FROM TABLE(TUMBLE(TABLE `web`, DESCRIPTOR(`_rowtime`), INTERVAL '1' MINUTE))
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` <= CURRENT_WATERMARK(`_rowtime`) AND NOT ((`user` IS NULL));
 
@@ -423,7 +423,7 @@ GROUP BY `outcome`;
 
 INSERT INTO `app__late`
 SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),
-  TO_BASE64(`_raw`), SHA256(`_raw`)
+  SUBSTRING(TO_BASE64(`_raw`), 1, 955732), SHA256(`_raw`)
 FROM TABLE(TUMBLE(TABLE `app`, DESCRIPTOR(`_rowtime`), INTERVAL '1' MINUTE))
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` <= CURRENT_WATERMARK(`_rowtime`) AND NOT ((`user` IS NULL));
 
