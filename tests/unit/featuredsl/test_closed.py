@@ -14,6 +14,7 @@ from featuredsl.online.meta import parse_meta
 from featuredsl.online.request import EntityState
 from featuredsl.online.wide_codec import WideTile
 from featuredsl.plan import GroupPlan
+from featuredsl.read_reasons import Read, reason
 from featuredsl.tiles import latest_mark, longest_reach_us, state_tiers, store_layout, tile_tiers
 from featuredsl.times import MINUTE, SECOND
 
@@ -118,6 +119,24 @@ def test_a_state_that_was_too_large_degrades_a_stale_value_too() -> None:
 def test_a_read_in_the_past_tells_that_it_is_ahead() -> None:
     found = read(6 * MINUTE + 30 * SECOND, ALL)["n"]
     assert found == FeatureValue(3, "OK", START + 6 * MINUTE + 1, START + 6 * MINUTE)
+
+
+def test_a_reason_tells_how_far_the_tier_is_closed() -> None:
+    def why(at: int, marks: dict[str, int], name: str) -> tuple[str, str]:
+        row = read(at, marks)
+        state = EntityState(True, {TILES: (tile(5, 1, 6 * MINUTE, 1, None),)}, {}, {})
+        found = reason(Read(PLAN, store_layout(PLAN, "v"), ("u",), state, START + at, {}, row), name)
+        return found.why, found.todo
+
+    newest = "2026-01-01T10:06:00.000000Z (1m before)"
+    assert why(7 * MINUTE + 30 * SECOND, ALL, "n") == (f"newest event {newest}", "")
+    stale, todo = why(9 * MINUTE + 30 * SECOND, ALL, "n")
+    assert stale == (
+        f"closed up to 2026-01-01T10:07:00.000000Z, 2m behind what tier 5m promises; newest event {newest}"
+    )
+    assert "heartbeats" in todo
+    assert why(9 * MINUTE + 30 * SECOND, ALL, "item")[0].endswith(f"promises; latest event {newest}")
+    assert why(9 * MINUTE, {}, "n")[0] == "no minute is closed yet"
 
 
 def test_tiers_of_closed_minutes_stand_beside_the_realtime_ones() -> None:
