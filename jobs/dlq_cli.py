@@ -18,6 +18,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from featuredsl.errors import CheckFailed, InputError
+from featuredsl.online.progress import NULL_ENTITY
 from featuredsl.settings import Settings
 from featuredsl.times import asked_time, format_time, parse_duration
 from jobs.dead_letters import (
@@ -196,7 +197,9 @@ def replay(
 ) -> None:
     """Send the original bytes of refused records to their topics again, each once.
 
-    Exit code 1 when some of the records asked for cannot be sent.
+    Those without an entity are left out unless `--reason null_entity` asks for them: the same bytes would be refused
+    again, and may have counted in groups with another entity. Exit code 1 when some of the records asked for cannot be
+    sent.
 
     Example: featuredsl dlq replay clicks --reason future_time --confirm 12
     """
@@ -208,8 +211,10 @@ def replay(
 
     def letters() -> Letters:
         for letter in letters_of_topics(kafka, names, until):
-            chosen = letter is not None and letter.matches(reasons, since_ms)
-            if letter is not None and chosen and (not wanted or (letter.partition, letter.offset) in wanted):
+            if letter is None or not letter.matches(reasons, since_ms):
+                continue
+            named = (letter.partition, letter.offset) in wanted
+            if named or (not wanted and (reasons or letter.reason != NULL_ENTITY)):
                 yield letter
 
     replayer = Replayer(kafka)

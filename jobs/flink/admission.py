@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.store import OnlineStore
 from jobs.flink.handle import TERMINAL, find_jobs
@@ -12,15 +14,15 @@ SAFE_POLICIES = ("noeviction", "volatile-ttl")
 _ELASTIC_KEYS = ("kubernetes.cluster-id", "yarn.application.id")
 
 
-def admit(url: str, name: str, parallelism: int, beside: str | None = None) -> None:
-    """Check that no job of this name runs but the one with the id `beside`, and that `parallelism` slots are free.
+def admit(url: str, name: str, parallelism: int, beside: Collection[str] = ()) -> None:
+    """Check that no job of this name runs but those with the ids `beside`, and that `parallelism` slots are free.
 
     Raises InputError naming the job that runs, DependencyError when there are too few slots (retryable: they become
     free with the job that holds them) or the JobManager does not answer. Clusters that start TaskManagers on demand
     (Kubernetes and YARN sessions) have no fixed number of slots and are not asked for them.
     """
     for job_id, _, state in find_jobs(url, name):
-        if state not in TERMINAL and job_id != beside:
+        if state not in TERMINAL and job_id not in beside:
             msg = (
                 f"the job {name} is {state} already on {url} (job id {job_id}); to start it anew, cancel it first: "
                 f"`curl -X PATCH '{url}/jobs/{job_id}?mode=cancel'`; it begins with empty state then"

@@ -16,13 +16,20 @@ from jobs.flink.rest import call
 
 @dataclass(frozen=True, slots=True)
 class JobRecord:
-    """A submitted feature job: `versions` maps its groups to the store versions that it fills."""
+    """A submitted feature job: `versions` maps its groups to the store versions that it fills.
+
+    `restored_from` is the checkpoint that it began with, `before` are the jobs to end once readers have moved,
+    `published` says that they have.
+    """
 
     name: str
     job_id: str
     group_id: str
     versions: Mapping[str, str]
     topics: tuple[str, ...]
+    restored_from: str | None = None
+    before: tuple[str, ...] = ()
+    published: bool = False
 
 
 def read_record(folder: Path, name: str) -> JobRecord | None:
@@ -32,7 +39,9 @@ def read_record(folder: Path, name: str) -> JobRecord | None:
         return None
     try:
         data = json.loads(content)
-        return JobRecord(data["name"], data["job_id"], data["group_id"], data["versions"], tuple(data["topics"]))
+        lists = {key: tuple(data[key]) for key in ("topics", "before") if key in data}
+        required = {key: data[key] for key in ("name", "job_id", "group_id", "versions")}
+        return JobRecord(**{**data, **required, **lists})
     except (ValueError, KeyError, TypeError) as error:
         msg = f"{folder / name}.json is no record of a submitted job ({error!r}); remove it to start afresh"
         raise StateError(msg) from error

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from featuredsl.cli.program import chosen
-from featuredsl.errors import DependencyError, FeatureError, InputError
-from featuredsl.online.meta import StoreMeta
+from featuredsl.errors import FeatureError, InputError
 from featuredsl.online.progress import StreamNote, reset_commands, streams_key
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
-from featuredsl.tiles import BATCH_TIERS, batch_features, longest_reach_us, timed_streams
+from featuredsl.tiles import longest_reach_us, timed_streams
 from jobs.flink.admission import admit, check_eviction
-from jobs.flink.beginning import Beginning, Found, beginning, published, same_bases
+from jobs.flink.beginning import Beginning, Found, beginning, published, restored, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
+from jobs.flink.publishing import Say, fill_batches, publish
 from jobs.flink.records import JobRecord, newest_checkpoint, read_record, read_records, write_record
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.kafka import end_offsets, ensure_topics
@@ -32,8 +31,7 @@ from schemas.topics import dead_letter
 MODULE = "jobs.flink.feature_job"
 RUNNING_S = 120.0
 WARM_S = 24 * 3600.0
-
-Say = Callable[[str], None]
+LOCK_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,30 +70,28 @@ def start_stream(
 
     It goes on from the checkpoint of the one before it, or from the savepoint `restore`. Without (or with `fresh`) it
     reads the topics from their start into store versions of its own; readers follow at once when nothing was there,
-    else when it has caught up and the batch tiers are filled too, and the job before it ends then.
+    else when it has caught up and the batch tiers are filled too. Then the jobs before it end: the one of its name, and
+    those whose groups it has taken over.
 
-    Raises InputError when the job runs already or Redis may drop values that count, DependencyError when there are too
-    few task slots or it has not caught up after `warm_s` seconds (it runs on: the next call waits for it again).
+    Raises InputError when the job runs already, another start of it is under way, or Redis may drop values that count;
+    DependencyError when there are too few task slots or it has not caught up after `warm_s` seconds (it runs on: the
+    next call waits for it again).
     """
-    tuning = tuning or Tuning()
     start = _Start.of(settings, names)
-    before = start.running_before(fresh)
-    if before is not None and not fresh and start.is_own(before):
-        say(f"the job {start.name} runs already; waiting until it has caught up")
-        handle = start.handle(before)
-        start.publish(handle, before.versions, say, warm_s)
-        return handle
-    admit(settings.require("flink"), start.name, tuning.parallelism, before.job_id if before else None)
-    begin = start.beginning(fresh, restore)
-    handle = start.submit(begin, tuning)
-    if begin.restore:
-        say(f"going on from {begin.restore}")
-    if begin.warm:
-        say(f"filling {', '.join(f'{group}@{version}' for group, version in begin.versions.items())}")
-    start.publish(handle, begin.versions, say, warm_s if begin.warm else 0)
-    if before is not None:
-        JobHandle(before.job_id, before.name, settings.flink).cancel()
-        say(f"ended the job before it, {before.job_id}")
+    with start.locked():
+        record, warm = start.waiting(fresh), True
+        if record is None:
+            record, warm = start.begin(tuning or Tuning(), fresh, restore, say)
+        else:
+            say(f"the job {start.name} runs already; waiting until it has caught up")
+    handle = start.handle(record)
+    if warm:
+        handle.wait_lag_zero(warm_s)
+        with start.store() as store:
+            fill_batches(store, settings, start.plans, record.versions, say)
+    with start.store() as store:
+        publish(store, settings.prefix, record, say if warm else lambda line: None)
+    start.end_before(record, say)
     return handle
 
 
@@ -107,14 +103,17 @@ class _Start:
     plans: tuple[GroupPlan, ...]
     bases: dict[str, str]
     record: JobRecord | None
+    alive: frozenset[str]
 
     @classmethod
     def of(cls, settings: Settings, names: str) -> _Start:
         registry = Registry.load(settings.registry)
-        plans = tuple(chosen(registry.groups, names))
+        plans = tuple(sorted(chosen(registry.groups, names), key=lambda plan: plan.name))
         name = job_name(settings, [plan.name for plan in plans])
         bases = {plan.name: registry.store_versions[plan.name] for plan in plans}
-        return cls(settings, plans, bases, read_record(records_folder(settings), name))
+        jobs = find_jobs(settings.require("flink"))
+        alive = frozenset(job_id for job_id, _, state in jobs if state not in TERMINAL)
+        return cls(settings, plans, bases, read_record(records_folder(settings), name), alive)
 
     @property
     def groups(self) -> list[str]:
@@ -132,44 +131,85 @@ class _Start:
     def topics(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.settings.prefix + source.topic for source in self.sources))
 
-    def running_before(self, fresh: bool) -> JobRecord | None:
-        """The job of the record, while it runs. Raises InputError when it does what is asked already."""
-        if self.record is None:
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """One start of a job at a time, on whatever machine. A lock that was left behind ends after ten minutes."""
+        key, token = f"featuredsl:{self.settings.prefix}starting:{self.name}", secrets.token_hex(8)
+        with self.store() as store:
+            if store.round_trip([("SET", key, token, "NX", "PX", LOCK_MS)])[0] is None:
+                msg = f"another start of {self.name} is under way; if it was killed, try again in ten minutes"
+                raise InputError(msg)
+        try:
+            yield
+        finally:
+            with self.store() as store:
+                store.round_trip([("DEL", key)])
+
+    def waiting(self, fresh: bool) -> JobRecord | None:
+        """The job that fills what is applied now and runs, but is not followed yet.
+
+        Raises InputError when there is nothing to do, or the online store was emptied under a running job.
+        """
+        record = self.record
+        if fresh or record is None or record.job_id not in self.alive or not same_bases(record.versions, self.bases):
             return None
-        alive = {job_id for job_id, _, state in find_jobs(self.settings.require("flink")) if state not in TERMINAL}
-        if self.record.job_id not in alive:
-            return None
-        with self._store() as store:
+        with self.store() as store:
             live = store.current(self.groups)
-        if not fresh and self.is_own(self.record) and published(self.record.versions, live):
-            msg = (
-                f"the job {self.name} runs already (job id {self.record.job_id}) and readers follow it; "
-                "to fill a store version anew beside it: `featuredsl rebuild`, or `run stream --fresh`"
-            )
+        runs = f"the job {self.name} runs already (job id {record.job_id})"
+        if Found(self.bases, live, record, None, backlog=True).is_emptied:
+            msg = f"{runs}, but the online store has lost what it wrote: `featuredsl rebuild {self.groups[0]}`"
             raise InputError(msg)
-        return self.record
+        if published(record.versions, live):
+            if record.before:
+                return record
+            msg = f"{runs} and readers follow it; to fill a store version anew beside it: `featuredsl rebuild`"
+            raise InputError(msg)
+        return record
 
-    def is_own(self, record: JobRecord) -> bool:
-        """True when that job runs the definitions that are applied now."""
-        return same_bases(record.versions, self.bases)
+    def begin(self, tuning: Tuning, fresh: bool, restore: str, say: Say) -> tuple[JobRecord, bool]:
+        """Submit the job; its record, and whether readers have to wait for it."""
+        before = self._before(say)
+        admit(self.settings.flink, self.name, tuning.parallelism, before)
+        begin = self._beginning(fresh, restore)
+        record = self._submit(begin, tuning, tuple(sorted(before)))
+        if begin.restore:
+            say(f"going on from {begin.restore}")
+        if begin.warm:
+            say(f"filling {', '.join(f'{group}@{version}' for group, version in begin.versions.items())}")
+        return record, begin.warm
 
-    def beginning(self, fresh: bool, restore: str) -> Beginning:
+    def _before(self, say: Say) -> set[str]:
+        """Jobs that run and are not needed any more when this one is followed."""
+        mine, ends = set(self.groups), set()
+        for record in read_records(records_folder(self.settings)):
+            jobs = {record.job_id, *record.before} & self.alive
+            if record.name == self.name or (jobs and mine.issuperset(record.versions)):
+                ends |= jobs
+            elif jobs and not mine.isdisjoint(record.versions):
+                shared = ", ".join(sorted(mine.intersection(record.versions)))
+                say(f"the job {record.name} goes on filling {shared} as well; start its other groups anew to end it")
+        return ends
+
+    def _beginning(self, fresh: bool, restore: str) -> Beginning:
         bootstrap = self.settings.require("kafka")
         late = [f"{self.settings.prefix}{source.topic}.late" for source in timed_streams(self.plans)]
         ensure_topics(bootstrap, [*self.topics, *(dead_letter(topic) for topic in self.topics), *late])
-        checkpoint = restore or None
-        if self.record is not None and not restore:
-            checkpoint = newest_checkpoint(self.settings.flink, self.record.job_id, checkpoint_dir(self.settings))
-        with self._store() as store:
+        with self.store() as store:
             check_eviction(store, self.settings.redis)
             live = store.current(self.groups)
-        backlog = any(end_offsets(bootstrap, self.topics).values())
-        if restore and self.record is None:
-            return Beginning(self.bases, restore, warm=not published(self.bases, live))
-        found = Found(self.bases, live, self.record, checkpoint, backlog)
-        return beginning(found, time.time_ns() // 1000, fresh=fresh)
+        found = Found(
+            self.bases, live, self.record, self._checkpoint(), any(end_offsets(bootstrap, self.topics).values())
+        )
+        return restored(found, restore) if restore else beginning(found, time.time_ns() // 1000, fresh=fresh)
 
-    def submit(self, begin: Beginning, tuning: Tuning) -> JobHandle:
+    def _checkpoint(self) -> str | None:
+        """The newest of the job before, or the one that it began with."""
+        if self.record is None:
+            return None
+        folder = checkpoint_dir(self.settings)
+        return newest_checkpoint(self.settings.flink, self.record.job_id, folder) or self.record.restored_from
+
+    def _submit(self, begin: Beginning, tuning: Tuning, before: tuple[str, ...]) -> JobRecord:
         """Submit the job and remember it, before readers hear of it."""
         settings, versions = self.settings, dict(begin.versions)
         group_id = settings.prefix + "-".join(["features", *(f"{name}@{v}" for name, v in versions.items())])
@@ -186,10 +226,10 @@ class _Start:
             **tuning.config(),
         }
         if begin.restore is None:
-            with self._store() as store:
+            with self.store() as store:
                 store.round_trip(reset_commands(group_id, [source.name for source in self.sources]))
         handle = submit(MODULE, config, settings, restore=begin.restore or "")
-        record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics)
+        record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics, begin.restore, before)
         write_record(records_folder(settings), record)
         self._note(handle, begin)
         try:
@@ -199,7 +239,7 @@ class _Start:
                 raise
             msg = f"{error}; if {begin.restore} does not fit this job, begin anew beside it: `featuredsl rebuild`"
             raise type(error)(msg) from error
-        return handle
+        return record
 
     def _note(self, handle: JobHandle, begin: Beginning) -> None:
         """What the online store remembers of the job: what it fills, and where its progress is."""
@@ -207,69 +247,35 @@ class _Start:
         topics = {source.name: prefix + source.topic for source in self.sources}
         at_us = time.time_ns() // 1000
         note = StreamNote(self.name, handle.job_id, handle.group_id, tuple(self.groups), topics, at_us)
-        with self._store() as store:
+        with self.store() as store:
             for group, version in begin.versions.items() if begin.warm else ():
                 store.set_filling(group, version)
             store.round_trip([("HSET", streams_key(prefix), note.name, note.to_json())])
+
+    def end_before(self, record: JobRecord, say: Say) -> None:
+        """End the jobs that this one has replaced, and note that readers follow it."""
+        for job_id in record.before:
+            if job_id in self.alive:
+                JobHandle(job_id, self.name, self.settings.flink).cancel()
+                say(f"ended the job before it, {job_id}")
+        write_record(records_folder(self.settings), replace(record, before=(), published=True))
 
     def handle(self, record: JobRecord) -> JobHandle:
         settings = self.settings
         return JobHandle(record.job_id, record.name, settings.flink, settings.kafka, record.group_id, record.topics)
 
-    def publish(self, handle: JobHandle, versions: Mapping[str, str], say: Say, warm_s: float) -> None:
-        """Move readers to the versions; with `warm_s` once the job has caught up and batch tiers are there."""
-        if warm_s:
-            handle.wait_lag_zero(warm_s)
-            self._fill_batches(versions, say)
-        with self._store() as store:
-            for group, version in versions.items():
-                store.set_current(group, version)
-        if warm_s:
-            say(f"readers follow {', '.join(f'{group}@{version}' for group, version in versions.items())}")
-
-    def _fill_batches(self, versions: Mapping[str, str], say: Say) -> None:
-        """Run the batch job for groups whose live version has batch values that the new one lacks."""
-        with self._store() as store:
-            meta = store.meta()
-        behind = [plan.name for plan in self.plans if _lacks_batches(plan, versions[plan.name], meta)]
-        if not behind:
-            return
-        if not self.settings.spark:
-            msg = (
-                f"the batch tiers of {', '.join(behind)} are not filled for the new store version and no Spark is "
-                "configured: run `featuredsl run batch` where one is, then this command again"
-            )
-            raise DependencyError(msg)
-        say(f"filling the batch tiers of {', '.join(behind)}")
-        command = [sys.executable, "-m", "featuredsl.cli.main", "run", "batch", "--groups", ",".join(behind)]
-        environment = os.environ | self.settings.environment()
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            msg = f"`featuredsl run batch` ended with {done.returncode}: {done.stderr.strip()[-500:]}"
-            raise DependencyError(msg)
-
-    def _store(self) -> OnlineStore:
+    def store(self) -> OnlineStore:
         return OnlineStore(self.settings.require("redis"), namespace=self.settings.prefix)
 
 
 def job_name(settings: Settings, groups: Sequence[str]) -> str:
-    """The name of the job of a bundle of groups."""
-    return f"{settings.prefix}features-" + "-".join(groups)
+    """The name of the job of a bundle of groups, in whatever order they are given."""
+    return f"{settings.prefix}features-" + "-".join(sorted(groups))
 
 
 def records_folder(settings: Settings) -> Path:
     """Where submitted jobs are recorded."""
     return settings.home / "flink" / "jobs"
-
-
-def _lacks_batches(plan: GroupPlan, version: str, meta: StoreMeta) -> bool:
-    """True when a batch tier of a version is behind that of the version which readers follow."""
-    live = meta.versions.get(plan.name)
-    if live is None or live == version:
-        return False
-    was, now = meta.batch_marks(plan.name, live), meta.batch_marks(plan.name, version)
-    tiers = [tier for tier in BATCH_TIERS if batch_features(plan, tier)]
-    return any(max(now.get(tier, ()), default=0) < max(was.get(tier, ()), default=0) for tier in tiers)
 
 
 def bundle_of(settings: Settings, group: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -23,7 +23,9 @@ from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.times import HOUR, SECOND
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
-from jobs.flink.stream import start_stream
+from jobs.flink.publishing import publish
+from jobs.flink.records import read_record
+from jobs.flink.stream import records_folder, start_stream
 from jobs.kafka import producer
 from tests.support.stack import TestStack
 
@@ -142,6 +144,18 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     assert life.live() == base
     assert life.values() == {"n": 15, "last": 15, "ever": 10}
     before = life.stored()
+
+    # a start that another has replaced meanwhile moves no reader
+    record = read_record(records_folder(life.settings), second.name)
+    assert record is not None
+    with life.store() as store, pytest.raises(InputError, match=r"another start of .* has replaced the job gone"):
+        publish(store, life.settings.prefix, replace(record, job_id="gone"), print)
+    with life.store() as store:
+        store.round_trip([("DEL", f"featuredsl:{life.settings.prefix}current")])
+    with pytest.raises(InputError, match="the online store has lost what it wrote: `featuredsl rebuild visitor`"):
+        start_stream(life.settings)
+    with life.store() as store:
+        store.set_current("visitor", base)
 
     # values are lost; a rebuild fills a generation of its own, equal to the byte
     with life.store() as store:

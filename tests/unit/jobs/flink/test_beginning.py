@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from featuredsl.errors import StateError
+from featuredsl.errors import InputError, StateError
 from featuredsl.generations import base_of, generation
-from jobs.flink.beginning import Beginning, Found, beginning
+from jobs.flink.beginning import Beginning, Found, beginning, restored
 from jobs.flink.records import JobRecord, newest_checkpoint, read_record, read_records, write_record
 
 AT_US = 1_764_500_701_999_999
@@ -52,6 +52,26 @@ def test_without_state_nothing_live_is_written() -> None:
     assert beginning(replace(RAN, checkpoint="chk"), AT_US, fresh=True) == Beginning(filled, None, warm=True)
     emptied = replace(RAN, live={})
     assert beginning(emptied, AT_US) == Beginning(filled, None, warm=True)
+
+
+def test_an_emptied_store_is_not_filled_from_state() -> None:
+    """What the checkpoint has counted already would never be written again."""
+    done = replace(RECORD, published=True)
+    emptied = replace(RAN, record=done, checkpoint="chk", live={"a": "a1"})
+    assert beginning(emptied, AT_US) == Beginning({"a": f"a1-{STAMP}", "b": f"b1-{STAMP}"}, None, warm=True)
+    assert emptied.is_emptied
+    assert not replace(emptied, live=RAN.live).is_emptied
+    assert not replace(emptied, record=RECORD).is_emptied
+
+
+def test_a_savepoint_goes_on_in_the_version_that_it_was_made_for() -> None:
+    elsewhere = replace(RAN, record=None, live={"a": f"a1-{STAMP}", "b": "b1"})
+    assert restored(elsewhere, "sp") == Beginning({"a": f"a1-{STAMP}", "b": "b1"}, "sp", warm=False)
+    unpublished = replace(RAN, record=replace(RECORD, versions={"a": "a1", "b": f"b1-{STAMP}"}), live={})
+    assert restored(unpublished, "sp") == Beginning({"a": "a1", "b": f"b1-{STAMP}"}, "sp", warm=True)
+    assert restored(NOTHING, "sp") == Beginning({"a": "a1", "b": "b1"}, "sp", warm=True)
+    with pytest.raises(InputError, match=r"sp cannot hold the state of what is applied now: .* made for a@a1, b@b1"):
+        restored(replace(RAN, bases={"a": "a2", "b": "b1"}), "sp")
 
 
 def test_a_changed_definition_gets_its_own_version_and_the_unchanged_one_a_generation() -> None:
