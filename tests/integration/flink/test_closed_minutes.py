@@ -74,11 +74,11 @@ class Running:
 def running(stack: TestStack) -> Iterator[Running]:
     settings = stack.need("kafka", "redis", "flink")
     apply(settings.registry, Path(closed_groups.__file__), store_suffix="it")
-    job = start_stream(settings, GROUP, Tuning(parallelism=2))
+    made = Running(settings, Registry.load(settings.registry), start_stream(settings, GROUP, Tuning(parallelism=2)))
     try:
-        yield Running(settings, Registry.load(settings.registry), job)
+        yield made
     finally:
-        job.cancel()
+        made.job.cancel()
 
 
 def test_a_minute_is_not_closed_before_the_delay_has_passed(running: Running) -> None:
@@ -159,26 +159,46 @@ def test_a_read_in_the_past_says_that_it_is_ahead(running: Running) -> None:
     assert (found.value, found.as_of_us, found.status) == (0, START, "OK")
 
 
+def send_random(running: Running, rng: random.Random, start: int, minutes: int) -> int:
+    """Events of some minutes, up to 30 s out of order, and heartbeats that close them; what is closed then."""
+    end = start + minutes * MINUTE
+    times = rng.sample(range(start, end), 25 * minutes)
+    events = [visit(t, rng.choice("abcd"), rng.randrange(-9, 9), f"p{rng.randrange(50):02}") for t in times]
+    running.counted += events
+    parts: tuple[list[Event], list[Event]] = ([], [])
+    for event in sorted(events, key=lambda event: event["ts"] + rng.randrange(30 * SECOND)):
+        parts[rng.randrange(2)].append(event)
+    closing = heartbeat(end + 30 * SECOND)
+    running.send([*parts[0], closing], [*parts[1], closing])
+    return end
+
+
+def all_wrong(running: Running, closed: int) -> list[Any]:
+    return [(u, *found) for u in "abcd" for found in running.wrong(u, closed + 30 * SECOND, closed)]
+
+
 def test_random_events_of_an_hour_and_more(running: Running) -> None:
     rng = random.Random(5)
-    at = 6 * MINUTE
-    for minutes in (9, 37, 31):
-        until = at + minutes * MINUTE
-        times = sorted(rng.sample(range(at, until), 25 * minutes))
-        events = [visit(t, rng.choice("abcd"), rng.randrange(-9, 9), f"p{rng.randrange(50):02}") for t in times]
-        running.counted += events
-        shuffled = sorted(events, key=lambda event: event["ts"] + rng.randrange(30 * SECOND))
-        parts: tuple[list[Event], list[Event]] = ([], [])
-        for event in shuffled:
-            parts[rng.randrange(2)].append(event)
-        end = heartbeat(until + 30 * SECOND)
-        running.send([*parts[0], end], [*parts[1], end])
-        assert running.marks() == {until}
-        wrong = [(u, *found) for u in "abcd" for found in running.wrong(u, until + 30 * SECOND, until)]
-        assert wrong == []
-        at = until + MINUTE
+    end = 5 * MINUTE
+    for minutes in (9, 37, 33):
+        end = send_random(running, rng, end + MINUTE, minutes)
+        assert running.marks() == {end}
+        assert all_wrong(running, end) == []
+    assert end % (5 * MINUTE) == 2 * MINUTE
     assert len(running_records(running, "late")) == 1
     assert running.job.exceptions() == []
+
+
+def test_a_restart_with_fewer_subtasks_goes_on_in_the_middle_of_a_tile(running: Running) -> None:
+    (before,) = running.marks()
+    running.job.cancel()
+    running.job = start_stream(running.settings, GROUP, Tuning(parallelism=1))
+    closed = send_random(running, random.Random(6), before + MINUTE, 6)
+    assert running.marks() == {closed}
+    assert all_wrong(running, closed) == []
+    running.send([visit(closed - 61 * SECOND, "a", 999, "late")])
+    assert all_wrong(running, closed) == []
+    assert len(running_records(running, "late")) == 2
 
 
 def test_explain_read_says_how_far_the_tier_is(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
