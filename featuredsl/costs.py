@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import DType
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
-from featuredsl.tiles import StateTier, longest_reach_us, state_tiers, store_layout, stream_lookups, tile_tiers
+from featuredsl.tiers import TIERS
+from featuredsl.tiles import (
+    STREAM_TIERS,
+    StateTier,
+    TileTier,
+    longest_reach_us,
+    state_tiers,
+    store_layout,
+    stream_lookups,
+    tile_tiers,
+)
 from featuredsl.times import DAY, format_duration, format_time
 from featuredsl.wide.table import monoid_of
 from featuredsl.window_kinds import Sliding
@@ -116,30 +126,32 @@ def worst_age_us(feature: StoredFeature) -> int:
 
 
 def _in_tiles(feature: StoredFeature) -> bool:
-    return isinstance(feature, WindowFeature) and feature.freshness in ("realtime", "5m")
+    return isinstance(feature, WindowFeature) and feature.freshness in STREAM_TIERS
 
 
 def _stored_width(plan: GroupPlan, feature: StoredFeature) -> int:
     """A field of the hash: the value, its times; a lookup keeps what decides its ties, a batch value two versions."""
-    if isinstance(feature, LookupFeature) and feature.freshness == "realtime":
+    if isinstance(feature, LookupFeature) and feature.freshness in STREAM_TIERS:
         return FIELD_BYTES + 16 + sum(_width(dtype) for _, dtype in feature.columns)
     return 2 * (_width(feature.dtype) + 1) + FIELD_BYTES
 
 
 def _state_bytes(plan: GroupPlan) -> int:
     """State rows live twice the longest window with its hop; each is one tile of one hop."""
-    kept_us = 2 * longest_reach_us(plan)
     tiles = sum(
-        -(-min(kept_us, 2 * tier.slots * tier.hop_us) // tier.hop_us)
-        * (STATE_ROW_BYTES + sum(_width(partial.dtype) for partial in tier.partials))
+        _kept_tiles(plan, tier) * (STATE_ROW_BYTES + sum(_width(partial.dtype) for partial in tier.partials))
         for tier in tile_tiers(plan)
     )
-    tiles += sum(
-        -(-min(kept_us, 2 * tier.slots * tier.hop_us) // tier.hop_us) * (STATE_ROW_BYTES + _tile_bytes(tier))
-        for tier in state_tiers(plan)
-    )
+    tiles += sum(_kept_tiles(plan, tier) * (STATE_ROW_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
     rows = [sum(_width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
     return tiles + sum(STATE_ROW_BYTES + row for row in rows)
+
+
+def _kept_tiles(plan: GroupPlan, tier: TileTier | StateTier) -> int:
+    """Tiles in state; a deferred tier drops them with the watermark: the open ones are those of a period, or one."""
+    if TIERS[tier.freshness].is_deferred:
+        return -(-TIERS[tier.freshness].period_us // tier.hop_us)
+    return -(-min(2 * longest_reach_us(plan), 2 * tier.slots * tier.hop_us) // tier.hop_us)
 
 
 def _tile_bytes(tier: StateTier) -> int:

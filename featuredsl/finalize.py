@@ -17,7 +17,7 @@ from featuredsl.online.ring import RingTiles
 from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.ring_program import RingProgram, programs
-from featuredsl.tiles import BATCH_TIERS, batch_features, rank_columns, refuse_unstreamable
+from featuredsl.tiles import BATCH_TIERS, batch_features, latest_mark, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
 
@@ -56,6 +56,7 @@ class Finalizer:
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
         self._rank_at: dict[str, int] = {}
+        self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
         for feature in plan.features:
             if isinstance(feature, LookupFeature) and feature.freshness not in BATCH_TIERS:
@@ -69,7 +70,7 @@ class Finalizer:
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
     ) -> dict[str, FeatureValue]:
-        """The features as read at `at_us`; `marks` are the completed times of batch tiers.
+        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams.
 
         Raises InputError for a request input of the wrong type.
         """
@@ -86,10 +87,16 @@ class Finalizer:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
 
+    @property
+    def stream_marks(self) -> tuple[str, ...]:
+        """The marks of deferred streams that the features need."""
+        return tuple(dict.fromkeys(mark for marks in self._marks.values() for mark in marks))
+
     def _run(self, program: RingProgram, state: EntityState, at_us: int, found: dict[str, FeatureValue]) -> None:
         tiles = state.ring[program.tier]
         if type(tiles) is not RingTiles:
-            found.update((feature.name, self._window(feature, state, at_us)) for feature in program.features)
+            status = OK if state.exists else NOT_FOUND
+            found.update((feature.name, self._window(feature, state, at_us, status)) for feature in program.features)
             return
         values, newest = program.values(tiles, at_us)
         as_of = at_us if newest is None or newest < at_us else newest + 1
@@ -105,27 +112,47 @@ class Finalizer:
     ) -> FeatureValue:
         if feature.freshness in BATCH_TIERS:
             return self._batch(feature, state, at_us, marks.get(feature.freshness, ()))
+        as_of, status = self._as_of(feature, at_us, marks)
+        if not state.exists:
+            status = NOT_FOUND
+        if as_of is None:
+            return _with_status(feature, _empty(feature), status, None, None)
         if isinstance(feature, WindowFeature):
-            return self._window(feature, state, at_us)
-        return self._lookup(feature, state, at_us)
+            return self._window(feature, state, as_of, status)
+        return self._lookup(feature, state, as_of, status)
 
-    def _window(self, feature: WindowFeature, state: EntityState, at_us: int) -> FeatureValue:
+    def _as_of(
+        self, feature: StoredFeature, at_us: int, marks: Mapping[str, tuple[int, ...]]
+    ) -> tuple[int | None, str]:
+        """What a streamed feature is computed for: what its tier asks for, or less where it is not closed so far."""
+        needed = self._marks[feature.name]
+        if not needed:
+            return at_us, OK
+        asked = feature.tier.query_time(at_us)
+        closed = [time_us for mark in needed for time_us in marks.get(mark, ())]
+        if len(closed) < len(needed):
+            return None, STALE
+        as_of = min(asked, *closed)
+        return as_of, STALE if as_of < asked else OK
+
+    def _window(self, feature: WindowFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         low, high = feature.window.bounds(at_us)
         found = [(place, place.found(state, low, high, at_us)) for place in self._places[feature.name]]
         value = evaluate(feature.aggregate.finalize, {place.column: part.value for place, part in found})
         newest = max((part.newest_us for _, part in found if part.newest_us is not None), default=None)
-        status = DEGRADED if any(part.is_short for _, part in found) else OK
+        if any(part.is_short for _, part in found):
+            status = min(status, DEGRADED, key=ORDER.index)
         as_of = at_us if newest is None or newest < at_us else newest + 1
-        return _with_status(feature, value, status if state.exists else NOT_FOUND, as_of, newest)
+        return _with_status(feature, value, status, as_of, newest)
 
-    def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int) -> FeatureValue:
+    def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         rank = state.lookups.get(feature.name)
         if rank is None:
-            return _with_status(feature, None, NOT_FOUND if not state.exists else OK, at_us, None)
+            return _with_status(feature, None, status, at_us, None)
         as_of = max(at_us, rank.event_time_us + 1)
         if feature.ttl_us is not None and rank.event_time_us < at_us - feature.ttl_us:
-            return _with_status(feature, None, EXPIRED, as_of, rank.event_time_us)
-        return _with_status(feature, rank.values[self._rank_at[feature.name]], OK, as_of, rank.event_time_us)
+            return _with_status(feature, None, min(status, EXPIRED, key=ORDER.index), as_of, rank.event_time_us)
+        return _with_status(feature, rank.values[self._rank_at[feature.name]], status, as_of, rank.event_time_us)
 
     def _batch(self, feature: StoredFeature, state: EntityState, at_us: int, marks: tuple[int, ...]) -> FeatureValue:
         asked = TIERS[feature.freshness].query_time(at_us)
@@ -157,6 +184,15 @@ def batch_at(
 
 def _as_of(snapshot: Snapshot) -> int:
     return snapshot.as_of_us
+
+
+def _marks(feature: StoredFeature, places: Mapping[str, tuple[Place, ...]]) -> tuple[str, ...]:
+    """The marks that say how far the values of a deferred stream are complete; none for other features."""
+    if feature.freshness in BATCH_TIERS or not feature.tier.is_deferred:
+        return ()
+    if isinstance(feature, LookupFeature):
+        return (latest_mark(feature.source, feature.freshness),)
+    return tuple(dict.fromkeys(place.mark for place in places[feature.name]))
 
 
 def needed_for(plan: GroupPlan, names: Sequence[str]) -> GroupPlan:

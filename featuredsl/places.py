@@ -30,10 +30,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Place(ABC):
-    """A part of a feature: its column in the expression of the value, its tier, where it stands in the tier's tiles."""
+    """A part of a feature: its column in the expression of the value, its tier and that one's mark, where it stands in
+    the tier's tiles."""
 
     column: str
     tier: str
+    mark: str
     hop_us: int
     at: int
 
@@ -80,30 +82,31 @@ class WidePlace(Place):
 
 def places_of(plan: GroupPlan) -> dict[str, tuple[Place, ...]]:
     """The places of every streamed window, by feature."""
-    rings = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan)}
-    wide = {(tier.source, tier.hop_us): tier for tier in state_tiers(plan)}
-    return {feature.name: tuple(_places(feature, rings, wide)) for feature in stream_windows(plan)}
+    found = {}
+    for feature in stream_windows(plan):
+        hop_us = feature.window.tile_us
+        assert hop_us is not None
+        rings = {t.source: t for t in tile_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}
+        wide = {t.source: t for t in state_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}
+        found[feature.name] = tuple(_places(feature, hop_us, rings, wide))
+    return found
 
 
-def _places(
-    feature: WindowFeature, rings: dict[tuple[str, int], TileTier], wide: dict[tuple[str, int], StateTier]
-) -> list[Place]:
-    hop_us = feature.window.tile_us
-    assert hop_us is not None
+def _places(feature: WindowFeature, hop_us: int, rings: dict[str, TileTier], wide: dict[str, StateTier]) -> list[Place]:
     found: list[Place] = []
     for i, partial in enumerate(feature.aggregate.partials):
         if is_fixed(partial):
-            ring = rings[partial.source, hop_us]
-            found.append(RingPlace(f"p{i}", ring.name, hop_us, ring.partials.index(partial), partial.merge))
+            ring = rings[partial.source]
+            found.append(RingPlace(f"p{i}", ring.name, ring.mark, hop_us, ring.partials.index(partial), partial.merge))
         else:
-            found.append(_wide(f"p{i}", wide[partial.source, hop_us], partial, Plain(partial.merge)))
+            found.append(_wide(f"p{i}", wide[partial.source], partial, Plain(partial.merge)))
     for i, part in enumerate(feature.aggregate.wide):
-        found.append(_wide(f"v{i}", wide[part.source, hop_us], kept_as(part), monoid_of(part)))
+        found.append(_wide(f"v{i}", wide[part.source], kept_as(part), monoid_of(part)))
     return found
 
 
 def _wide(column: str, tier: StateTier, state: Partial | WidePartial, monoid: Monoid[Any]) -> WidePlace:
-    return WidePlace(column, tier.name, tier.hop_us, tier.states.index(state), monoid)
+    return WidePlace(column, tier.name, tier.mark, tier.hop_us, tier.states.index(state), monoid)
 
 
 def _newest(tiles: Sequence[Tile | WideTile]) -> int | None:

@@ -37,8 +37,9 @@ class Part:
 class Place:
     """Where the features of a part stand under a store version; `read` is the layout without what they do not need.
 
-    `marks` are the fields of the completed times of its batch tiers, by tier. `probes` are the suffixes of keys that
-    must be asked for to know whether the entity exists at all; `token` is the same for places that read the same bytes.
+    `marks` are the fields of the completed times of its batch tiers, by tier, `closed` those of its deferred streams,
+    by mark. `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all; `token`
+    is the same for places that read the same bytes.
     """
 
     def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
@@ -55,6 +56,7 @@ class Place:
             wide=tuple(item for item in whole.wide if item.name in wide),
         )
         self.marks = {tier.name: mark_field(whole.group, whole.version, tier.name) for tier in self.read.batch}
+        self.closed = {mark: mark_field(whole.group, whole.version, mark) for mark in finalizer.stream_marks}
         self.probes: list[Literal["R", "X"]] = ["R"] if whole.ring and not self.read.ring else []
         if whole.hash_fields != self.read.hash_fields:
             self.probes.append("X")

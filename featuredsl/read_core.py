@@ -69,7 +69,7 @@ class _Asked(msgspec.Struct, frozen=True):
 
 class _Known(msgspec.Struct, frozen=True):
     """What is known of groups as a whole, and until when it need not be asked again: the versions to follow, and the
-    completed times of batch tiers, by field, of those groups that were asked for since."""
+    completed times of batch tiers and of deferred streams, by field, of those groups that were asked for since."""
 
     versions: Mapping[str, str]
     until_s: float
@@ -77,9 +77,10 @@ class _Known(msgspec.Struct, frozen=True):
 
     def with_more(self, meta: StoreMeta, now_s: float) -> _Known:
         """With what was asked for now; all of it is forgotten together."""
+        marks = {**meta.marks, **meta.closed}
         if now_s >= self.until_s:
-            return _Known(meta.versions, now_s + META_TTL_S, meta.marks)
-        return _Known(meta.versions, self.until_s, {**self.marks, **meta.marks})
+            return _Known(meta.versions, now_s + META_TTL_S, marks)
+        return _Known(meta.versions, self.until_s, {**self.marks, **marks})
 
 
 class Core:
@@ -152,11 +153,14 @@ class Core:
             for suffix in asked[i].at.probes
         ]
         known = self._known
-        fields = _unknown((asked[i].at for i in missing), {} if begun >= known.until_s else known.marks)
-        whole = self._operations.keys.read_commands(fields) if fields or begun >= known.until_s else []
+        expired = begun >= known.until_s
+        named = {} if expired else known.marks
+        fields = _unknown((asked[i].at.marks for i in missing), named)
+        closed = _unknown((asked[i].at.closed for i in missing), named)
+        whole = self._operations.keys.read_commands(fields, closed) if fields or closed or expired else []
         replies = yield from self._operations.request([*whole, *own, *(command for _, command in probes)])
         if whole:
-            meta = self._operations.parsed_read(fields, replies[: len(whole)])
+            meta = self._operations.parsed_read(fields, closed, replies[: len(whole)])
             before, known = known.marks, known.with_more(meta, begun)
             self._known = known
             if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
@@ -167,7 +171,8 @@ class Core:
         answers = zip(probes, replies[len(whole) + len(own) :], strict=True)
         alive = {i for (i, _), reply in answers if self._operations.checked(reply)}
         for i, state in zip(missing, states, strict=True):
-            marks = {tier: known.marks[field] for tier, field in asked[i].at.marks.items()}
+            at = asked[i].at
+            marks = {tier: known.marks[field] for tier, field in (*at.marks.items(), *at.closed.items())}
             found[i] = Kept(replace(state, exists=True) if i in alive else state, marks, begun, at_us)
         return False
 
@@ -204,7 +209,7 @@ class Core:
         """Ask for what is known of groups, where that never happened."""
         if self._known.until_s == -math.inf:
             (reply,) = yield from self._operations.request(self._operations.keys.read_commands(()))
-            self._known = self._known.with_more(self._operations.parsed_read((), [reply]), now_s)
+            self._known = self._known.with_more(self._operations.parsed_read((), (), [reply]), now_s)
 
     def _version(self, group: str) -> str:
         return self._known.versions.get(group) or self.registry.store_version(group)
@@ -219,9 +224,9 @@ class Core:
         return self.options.deadline_s if given is None else given
 
 
-def _unknown(places: Iterable[Place], known: Mapping[str, tuple[int, ...]]) -> list[str]:
-    """The fields of completed times that the places need beside those known."""
-    return list(dict.fromkeys(field for at in places for field in at.marks.values() if field not in known))
+def _unknown(needed: Iterable[Mapping[str, str]], known: Mapping[str, tuple[int, ...]]) -> list[str]:
+    """The fields of completed times that are needed beside those known."""
+    return list(dict.fromkeys(field for marks in needed for field in marks.values() if field not in known))
 
 
 def _stale(value: FeatureValue, read_us: int) -> FeatureValue:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from featuredsl.finalize import DEFAULT, DEGRADED, EXPIRED, NOT_FOUND, NULL, STALE, FeatureValue
 from featuredsl.online.keys import KeyPart
@@ -12,6 +12,8 @@ from featuredsl.online.request import EntityState
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.tiles import BATCH_TIERS, tile_tiers
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND, format_duration, format_time
+
+_OPEN = "send heartbeats to quiet partitions, and look at the lag of the feature job"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """One entity as it was read at a time; `marks` are the completed times of batch tiers."""
+    """One entity as it was read at a time; `marks` are the completed times of tiers."""
 
     plan: GroupPlan
     layout: StoreLayout
@@ -60,14 +62,29 @@ def _missing(read: Read, feature: StoredFeature, found: Reason) -> Reason:
 
 
 def _streamed(read: Read, feature: StoredFeature) -> Reason:
+    if not feature.tier.is_deferred:
+        return _as_read(read, feature)
+    value, asked = read.row[feature.name], feature.tier.query_time(read.at_us)
+    if value.as_of_us is None:
+        source = f"closed minutes, asked for {format_time(asked)}"
+        return Reason(source, f"no minute is closed yet{_stood_in(value)}", _OPEN)
+    found = _as_read(replace(read, at_us=min(asked, value.as_of_us)), feature)
+    if value.status != STALE:
+        return found
+    late = _span(asked - value.as_of_us)
+    why = f"closed up to {format_time(value.as_of_us)}, {late} behind what tier {feature.freshness} promises"
+    return Reason(found.source, f"{why}; {found.why}", _OPEN)
+
+
+def _as_read(read: Read, feature: StoredFeature) -> Reason:
     return _window(read, feature) if isinstance(feature, WindowFeature) else _lookup(read, feature)
 
 
 def _window(read: Read, feature: WindowFeature) -> Reason:
     value, low_high = read.row[feature.name], feature.window.bounds(read.at_us)
-    parts, newest = [], None
+    parts, newest, wanted = [], None, (feature.window.tile_us, feature.freshness)
     for tier in tile_tiers(read.plan):
-        if tier.source in feature.source_names and tier.hop_us == feature.window.tile_us:
+        if tier.source in feature.source_names and (tier.hop_us, tier.freshness) == wanted:
             tiles = read.state.ring.get(tier.name, ())
             inside = sum(low_high[0] <= tile.index * tier.hop_us < low_high[1] for tile in tiles)
             parts.append(f"{inside} of {len(tiles)} filled tiles {tier.name} are inside")

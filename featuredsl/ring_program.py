@@ -16,7 +16,7 @@ from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.online.ring import FIXED, RingTiles
 from featuredsl.plan import GroupPlan, WindowFeature
-from featuredsl.tiles import BATCH_TIERS, TileTier, tile_tiers
+from featuredsl.tiles import TileTier, tile_tiers
 from featuredsl.windows import Window
 
 _KEPT: Final = 64
@@ -96,11 +96,11 @@ class RingProgram:
 
 
 def programs(plan: GroupPlan, features: Sequence[object]) -> list[RingProgram]:
-    """The programs for those of the features that are windows over numbers of a single tier."""
-    tiers = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan)}
+    """The programs for those of the features that are realtime windows over numbers of a single tier."""
+    tiers = {(tier.source, tier.hop_us): tier for tier in tile_tiers(plan) if tier.freshness == "realtime"}
     found: dict[tuple[str, int, Window], list[WindowFeature]] = {}
     for feature in features:
-        if isinstance(feature, WindowFeature) and feature.freshness not in BATCH_TIERS and not feature.aggregate.wide:
+        if isinstance(feature, WindowFeature) and feature.freshness == "realtime" and not feature.aggregate.wide:
             parts, hop_us = feature.aggregate.partials, feature.window.tile_us
             sources = {partial.source for partial in parts}
             if hop_us is not None and len(sources) == 1 and {p.dtype for p in parts} <= {"int", "float"}:

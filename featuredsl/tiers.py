@@ -29,6 +29,11 @@ class Tier:
     engine: str
 
     @property
+    def is_deferred(self) -> bool:
+        """True when values are those of closed periods."""
+        return self.period_us > 0
+
+    @property
     def asked(self) -> Edge:
         """The query time as an edge."""
         return Edge(self.delay_us, self.period_us or 1)

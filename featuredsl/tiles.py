@@ -1,7 +1,8 @@
 """The physical side of a plan: which partials stand in which tier of tiles, and the layout in Redis.
 
-One ring tier per (source, hop) of the realtime features for numbers, and one wide tier beside it for states of
-variable width; what several features share stands once.
+One ring tier per (source, hop, freshness) of the streamed features for numbers, and one wide tier beside it for states
+of variable width; what several features share stands once. What a deferred tier publishes is complete up to a closed
+period, which its sinks mark; each kind of tier has marks of its own.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.sources import EventSource
+from featuredsl.tiers import TIERS
 from featuredsl.times import SECOND, format_duration
 from featuredsl.wide.table import kept_as
 
 P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
-STREAM_TIERS = ("realtime",)
+STREAM_TIERS = ("realtime", "5m")
 BATCH_TIERS = ("1h", "1d")
 MAX_AHEAD_S = 60
 """Events at most that far ahead of their record's time are accepted, and rings have room for them beside the tiles in
@@ -34,11 +37,17 @@ class TileTier:
     hop_us: int
     slots: int
     partials: tuple[Partial, ...]
+    freshness: str = "realtime"
 
     @property
     def name(self) -> str:
-        """For example `clicks/5m`."""
-        return f"{self.source}/{format_duration(self.hop_us)}"
+        """For example `clicks/5m`; `clicks/5m@5m` in a deferred tier."""
+        return _name(self.source, format_duration(self.hop_us), self.freshness)
+
+    @property
+    def mark(self) -> str:
+        """Under which name it is marked how far it is complete."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +58,42 @@ class StateTier:
     hop_us: int
     slots: int
     states: tuple[Partial | WidePartial, ...]
+    freshness: str = "realtime"
 
     @property
     def name(self) -> str:
-        """For example `clicks/5m`."""
-        return f"{self.source}/{format_duration(self.hop_us)}"
+        """For example `clicks/5m`; `clicks/5m@5m` in a deferred tier."""
+        return _name(self.source, format_duration(self.hop_us), self.freshness)
+
+    @property
+    def mark(self) -> str:
+        """Under which name it is marked how far it is complete."""
+        return f"{self.name}/states"
+
+
+def latest_mark(source: str, freshness: str) -> str:
+    """Under which name it is marked how far the lookups of a source are complete."""
+    return _name(source, "latest", freshness)
+
+
+def _name(source: str, what: str, freshness: str) -> str:
+    return f"{source}/{what}" + (f"@{freshness}" if TIERS[freshness].is_deferred else "")
+
+
+def deferred_sources(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
+    """By name, the sources that streamed features of deferred tiers read."""
+    found: dict[str, EventSource] = {}
+    for plan in plans:
+        features: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
+        for name in (name for f in features if f.tier.is_deferred for name in f.source_names):
+            found[name] = plan.source(name)
+    return found
+
+
+def timed_streams(plans: Iterable[GroupPlan]) -> tuple[EventSource, ...]:
+    """The streams that need event time: those behind the sources of deferred features."""
+    sources = deferred_sources(plans).values()
+    return tuple(dict.fromkeys(stream for source in sources for stream in source.streams()))
 
 
 def stream_windows(plan: GroupPlan) -> Iterator[WindowFeature]:
@@ -107,22 +147,19 @@ def state_tiers(plan: GroupPlan) -> tuple[StateTier, ...]:
 
 def _tiers(
     plan: GroupPlan, parts_of: Callable[[WindowFeature], Iterable[P]]
-) -> list[tuple[str, int, int, tuple[P, ...]]]:
-    """(source, hop, slots, parts) of the streamed windows."""
-    parts: dict[tuple[str, int], dict[P, None]] = {}
-    reach: dict[tuple[str, int], int] = {}
+) -> list[tuple[str, int, int, tuple[P, ...], str]]:
+    """(source, hop, slots, parts, freshness) of the streamed windows."""
+    parts: dict[tuple[str, int, str], dict[P, None]] = {}
+    reach: dict[tuple[str, int, str], int] = {}
     for feature in stream_windows(plan):
         hop_us, reach_us = feature.window.tile_us, feature.window.reach_us
         if hop_us is None or reach_us is None:
             continue
         for part in parts_of(feature):
-            at = (part.source, hop_us)
+            at = (part.source, hop_us, feature.freshness)
             parts.setdefault(at, {})[part] = None
             reach[at] = max(reach.get(at, 0), reach_us // hop_us)
-    return [
-        (source, hop_us, reach[source, hop_us] + _ahead(hop_us), tuple(columns))
-        for (source, hop_us), columns in parts.items()
-    ]
+    return [(at[0], at[1], reach[at] + _ahead(at[1]), tuple(columns), at[2]) for at, columns in parts.items()]
 
 
 def _ahead(hop_us: int) -> int:
@@ -131,10 +168,17 @@ def _ahead(hop_us: int) -> int:
 
 
 def longest_reach_us(plan: GroupPlan) -> int:
-    """The longest window with its offset and one hop; what a key needs to live past its last event. What sees
-    back without limit (a lifetime, a session, a lookup without ttl) does not count."""
-    reaches = [f.window.reach_us if isinstance(f, WindowFeature) else f.ttl_us for f in plan.features]
-    return max((reach for reach in reaches if reach is not None), default=0)
+    """The longest window with its offset and one hop, and how old a deferred stream's values may be; what a key needs
+    to live past its last event. What sees back without limit (a lifetime, a session, a lookup without ttl) does not
+    count."""
+    return max((reach for reach in map(_reach_us, plan.features) if reach is not None), default=0)
+
+
+def _reach_us(feature: StoredFeature) -> int | None:
+    reach = feature.window.reach_us if isinstance(feature, WindowFeature) else feature.ttl_us
+    if reach is None or feature.freshness not in STREAM_TIERS:
+        return reach
+    return reach + feature.tier.period_us + feature.tier.delay_us
 
 
 def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
@@ -145,20 +189,22 @@ def rank_columns(plan: GroupPlan, feature: LookupFeature) -> tuple[Column, ...]:
 
 
 def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
-    """Raises UnsupportedError for what no stream job keeps yet: the tier 5m, a streamed window that tiles cannot
-    hold because they would be without bound, and a state whose ties are decided by arrays."""
-    for other in plan.features:
-        if other.freshness not in STREAM_TIERS + BATCH_TIERS:
-            raise UnsupportedError(
-                f"{target}: {plan.name}.{other.name} ({other.location}): tier {other.freshness} is not built yet; "
-                f"use one of {', '.join(STREAM_TIERS + BATCH_TIERS)}"
-            )
+    """Raises UnsupportedError for what no stream job keeps yet: a streamed window that tiles cannot hold because they
+    would be without bound, one whose tiles do not fit the periods of a deferred tier, and a state whose ties are
+    decided by arrays."""
     for feature in stream_windows(plan):
         if feature.window.tile_us is None:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} cannot be kept "
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
                 "(training sets of it work as it is)"
+            )
+        period_us, tile_us = feature.tier.period_us, feature.window.tile_us
+        if period_us and period_us % tile_us and tile_us % period_us:
+            raise UnsupportedError(
+                f"{target}: {plan.name}.{feature.name} ({feature.location}): tier {feature.freshness} closes periods "
+                f"of {format_duration(period_us)}; a tile of {format_duration(tile_us)} neither divides them nor "
+                "is made of whole ones; use a hop= that does, or freshness realtime"
             )
         arrays = [node for part in feature.aggregate.wide for node in part.columns if node.dtype in ELEMENTS]
         if arrays:

@@ -161,8 +161,9 @@ def explain_read(group: str, key: str, at: str | None) -> None:
     asked, parts = at_us(at), key_parts(registry.group(group), key)
     with online_store(settings) as store:
         layout = FeatureReader(store, registry).layout(group)
-        marks = store.meta().batch_marks(group, layout.version)  # before the state, which may have more than they say
+        meta = store.meta()  # before the state, which may have more than it says
         state = store.read([(layout, parts)])[0]
+    marks = meta.completed(group, layout.version)
     plan = registry.plan_of(group, layout.version)
     read = Read(plan, layout, parts, state, asked, marks, Finalizer(plan).values(state, asked, marks))
     click.echo(f"{group}@{layout.version} {key} at {format_time(asked)}: {'found' if state.exists else 'no such key'}")
@@ -172,8 +173,10 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  tiles {name}: {_filled([tile.index for tile in tiles])}")
     for name, wide in state.wide.items():
         click.echo(f"  states {name}: {_filled([tile.index for tile in wide])}")
-    for tier, times in marks.items():
+    for tier, times in meta.batch_marks(group, layout.version).items():
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
+    for mark, times in meta.closed_marks(group, layout.version).items():
+        click.echo(f"  closed {mark}: complete up to {', '.join(format_time(t) for t in times) or 'nothing yet'}")
     for name, value in read.row.items():
         found = reason(read, name)
         when = f"as of {_shown(value.as_of_us)}, newest event {_shown(value.event_time_us)}"

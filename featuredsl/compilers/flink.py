@@ -2,7 +2,7 @@
 
 States of variable width have statements of their own (`flink_wide`).
 
-No watermark is needed to publish. An event that is too late for every window changes no answer: its tile is
+Realtime tiers need no watermark to publish. An event that is too late for every window changes no answer: its tile is
 older than the one in its slot, and the sink's guard refuses it. Text only: no engine is imported.
 """
 
@@ -10,6 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from featuredsl.compilers.flink_closed import (
+    in_time_view,
+    late_rows,
+    latest_rows,
+    mark_options,
+    tile_rows,
+    watermark_columns,
+)
 from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_insert, progress_sink, reason
 from featuredsl.compilers.flink_sources import (
     arrival_options,
@@ -19,7 +27,7 @@ from featuredsl.compilers.flink_sources import (
     streams_read,
     union_view,
 )
-from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, tile_of, usable
+from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
@@ -30,11 +38,14 @@ from featuredsl.tiles import (
     BATCH_TIERS,
     MAX_AHEAD_S,
     TileTier,
+    deferred_sources,
+    latest_mark,
     refuse_unstreamable,
     state_tiers,
     stream_lookups,
     stream_windows,
     tile_tiers,
+    timed_streams,
 )
 
 __all__ = ["GroupTarget", "StreamConfig", "statements"]
@@ -52,14 +63,21 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
             if sources.setdefault(source.name, source) != source:
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
         unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
-    wide = wide_functions([target.plan for target in targets])
-    ddl = [*FUNCTIONS, *wide, *(_source_table(source, config) for source in sources.values())]
+    plans = [target.plan for target in targets]
+    timed = {stream.name for stream in timed_streams(plans)}
+    tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
+    ddl = [*FUNCTIONS, *wide_functions(plans), *tables]
     ddl += [union_view(source) for source in unions.values()]
+    ddl += [in_time_view(source) for source in deferred_sources(plans).values()]
     inserts: list[str] = []
     for source in sources.values():
-        no_key = _no_key([t.plan for t in targets if source in streams_read(t.plan)])
-        ddl += [_dead_letter_table(source, config), progress_sink(source, config.redis, config.group_id)]
+        keyed = [t.plan for t in targets if source in streams_read(t.plan)]
+        no_key = _no_key(keyed)
+        ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
         inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
+        if source.name in timed:
+            ddl.append(_dead_letter_table(source, "late", config))
+            inserts.append(_late(source, [plan for plan in keyed if source in timed_streams([plan])], config))
     for target in targets:
         made = _group(target, config)
         ddl += [table for table, _ in made]
@@ -90,7 +108,7 @@ def _refuse_empty_arrays(plan: GroupPlan) -> None:
             )
 
 
-def _source_table(source: EventSource, config: StreamConfig) -> str:
+def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> str:
     columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
     columns += [f"{FLINK.ident(source.arrival_time)} BIGINT"] if source.arrival_time else []
     columns += [
@@ -105,6 +123,7 @@ def _source_table(source: EventSource, config: StreamConfig) -> str:
         "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
         RECORD_TIME,
         AHEAD,
+        *(watermark_columns() if is_timed else ()),
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
@@ -137,7 +156,7 @@ def _kafka_sink(name: str, topic: str, columns: Sequence[str], config: StreamCon
     return table(name, columns, options)
 
 
-def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
+def _dead_letter_table(source: EventSource, kind: str, config: StreamConfig) -> str:
     columns = (
         "`topic` STRING",
         "`partition` INT",
@@ -148,7 +167,7 @@ def _dead_letter_table(source: EventSource, config: StreamConfig) -> str:
         "`payload` STRING",
         "`sha256` STRING",
     )
-    return _kafka_sink(f"{source.name}__dlq", f"{source.topic}.dlq", columns, config)
+    return _kafka_sink(f"{source.name}__{kind}", f"{source.topic}.{kind}", columns, config)
 
 
 def _no_key(plans: Sequence[GroupPlan]) -> str:
@@ -169,18 +188,29 @@ def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str
     )
 
 
+def _late(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
+    """Rows that came when their minute could be closed already."""
+    topic = FLINK.text(config.prefix + source.topic)
+    return (
+        f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
+        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),\n"
+        f"  SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS}), SHA256(`_raw`)\n"
+        f"{late_rows(source, plans)}"
+    )
+
+
 def _group(target: GroupTarget, config: StreamConfig) -> list[tuple[str, str]]:
     made = [_ring(target, tier, config) for tier in tile_tiers(target.plan)]
     made += [wide_tiles(target, tier, config) for tier in state_tiers(target.plan)]
-    by_source: dict[str, list[LookupFeature]] = {}
+    by_table: dict[tuple[str, str], list[LookupFeature]] = {}
     for lookup in stream_lookups(target.plan):
-        by_source.setdefault(lookup.source, []).append(lookup)
-    return made + [_fields(target, name, lookups, config) for name, lookups in by_source.items()]
+        by_table.setdefault((lookup.source, lookup.freshness), []).append(lookup)
+    return made + [_fields(target, *at, lookups, config) for at, lookups in by_table.items()]
 
 
 def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[str, str]:
     plan, layout = target.plan, target.layout
-    name = f"{plan.name}__{tier.name.replace('/', '__')}"
+    name = table_of(plan, tier.name)
     types = [f"`c{i}` {FLINK.type_name(p.dtype)}" for i, p in enumerate(tier.partials)]
     columns = ["`k` STRING", "`tile` BIGINT", "`n` BIGINT", "`hwm` BIGINT", *types]
     options = (
@@ -195,6 +225,7 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
         ("total-size", str(layout.total_size)),
         ("hop", str(tier.hop_us)),
         ("expire-after", str(layout.expire_after_us)),
+        *mark_options(layout, tier.mark, tier.freshness, config),
     )
     tile = tile_of(tier.hop_us)
     partials = [f"{p.merge.upper()}({render(p.lift, FLINK)}) AS `c{i}`" for i, p in enumerate(tier.partials)]
@@ -202,9 +233,7 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"
         f"SELECT {key_of(plan)} AS `k`, {tile} AS `tile`,\n  {selected}\n"
-        f"FROM {FLINK.ident(tier.source)}\n"
-        f"WHERE {usable(plan)}\n"
-        f"GROUP BY {key_of(plan)}, {tile}"
+        f"{tile_rows(plan, tier.source, tier.hop_us, tier.freshness)}"
     )
     return table(name, [*columns, "PRIMARY KEY (`k`, `tile`) NOT ENFORCED"], options), insert
 
@@ -219,10 +248,11 @@ def _rank(target: GroupTarget, lookup: LookupFeature) -> str:
 
 
 def _fields(
-    target: GroupTarget, source: str, lookups: Sequence[LookupFeature], config: StreamConfig
+    target: GroupTarget, source: str, freshness: str, lookups: Sequence[LookupFeature], config: StreamConfig
 ) -> tuple[str, str]:
     plan, layout = target.plan, target.layout
-    name = f"{plan.name}__{source}__latest"
+    mark = latest_mark(source, freshness)
+    name = table_of(plan, mark)
     columns = ["`k` STRING", "`ts` BIGINT", *(f"`f{i}` STRING" for i in range(len(lookups)))]
     options = (
         ("connector", "featuredsl-redis"),
@@ -231,13 +261,12 @@ def _fields(
         ("key-prefix", layout.key_prefix),
         ("fields", ";".join(f"l:{lookup.name}" for lookup in lookups)),
         ("expire-after", str(layout.expire_after_us)),
+        *mark_options(layout, mark, freshness, config),
     )
     ranks = ",\n  ".join(f"{_rank(target, lookup)} AS `f{i}`" for i, lookup in enumerate(lookups))
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"
         f"SELECT {key_of(plan)} AS `k`, MAX(`_ts`) AS `ts`,\n  {ranks}\n"
-        f"FROM {FLINK.ident(source)}\n"
-        f"WHERE {usable(plan)}\n"
-        f"GROUP BY {key_of(plan)}"
+        f"{latest_rows(plan, source, freshness)}"
     )
     return table(name, [*columns, "PRIMARY KEY (`k`) NOT ENFORCED"], options), insert

@@ -21,7 +21,8 @@ from featuredsl.sources import EventSource
 from featuredsl.tiles import MAX_AHEAD_S
 
 RECORD_TIME = "`_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
-AHEAD = f"`_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {MAX_AHEAD_S}, `_ktime`)"
+IS_AHEAD = f"TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {MAX_AHEAD_S}, `_ktime`)"
+AHEAD = f"`_ahead` AS {IS_AHEAD}"
 """Against the time of the Kafka record, never a clock: a replay decides alike."""
 KEPT = "/*+ STATE_TTL('e' = '0 ms') */"
 """The counts never expire, unlike the tiles of the job: a reason may be seldom."""

@@ -5,6 +5,8 @@ An online job sees a record when it arrives, so an arrival time changes nothing 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.errors import UnsupportedError
 from featuredsl.plan import GroupPlan, StoredFeature
@@ -39,14 +41,21 @@ def refuse_sources(plan: GroupPlan) -> None:
 
 def union_view(source: EventSource) -> str:
     """The view of a union: the common columns and what the job's queries read of every row."""
-    parts = source.origin.parts if isinstance(source.origin, UnionOf) else ()
+    parts = selects(source, ("`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"))
+    return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(parts)
+
+
+def selects(source: EventSource, technical: Sequence[str]) -> list[str]:
+    """SELECT … FROM each table of a source: its columns, its arrival, and these columns of the job's own."""
     columns = [FLINK.ident(name) for name in source.column_names]
-    selects = []
-    for part in parts:
+    if not isinstance(source.origin, UnionOf):
+        arrival = [FLINK.ident(source.arrival_time)] if source.arrival_time else []
+        return [f"SELECT {', '.join([*columns, *arrival, *technical])} FROM {FLINK.ident(source.name)}"]
+    found = []
+    for part in source.origin.parts:
         arrival = [f"{_arrival(part)} AS {FLINK.ident(ARRIVAL_US)}"] if source.arrival_time else []
-        listed = ", ".join([*columns, *arrival, "`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"])
-        selects.append(f"SELECT {listed} FROM {FLINK.ident(part.name)}")
-    return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(selects)
+        found.append(f"SELECT {', '.join([*columns, *arrival, *technical])} FROM {FLINK.ident(part.name)}")
+    return found
 
 
 def sequence_of(source: EventSource) -> str | None:

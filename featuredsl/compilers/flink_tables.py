@@ -35,6 +35,11 @@ def table(name: str, columns: Iterable[str], options: Iterable[tuple[str, str]])
     return f"CREATE TABLE {FLINK.ident(name)} (\n  {body}\n) WITH (\n  {listed}\n)"
 
 
+def table_of(plan: GroupPlan, tier: str) -> str:
+    """The name of the sink's table of a tier."""
+    return f"{plan.name}__{tier.replace('/', '__').replace('@', '__')}"
+
+
 def key_is_null(plan: GroupPlan) -> str:
     """True for a row that lacks a part of the entity."""
     return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name, _ in plan.entity)

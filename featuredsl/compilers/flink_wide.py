@@ -10,8 +10,9 @@ import json
 from collections.abc import Iterable
 
 from featuredsl.aggregators import Partial, WidePartial
+from featuredsl.compilers.flink_closed import mark_options, tile_rows
 from featuredsl.compilers.flink_sources import sequence_of
-from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_of, table, tile_of, usable
+from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_of, table, table_of, tile_of
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.nodes import Column, Node, call
 from featuredsl.plan import GroupPlan
@@ -29,7 +30,7 @@ def wide_functions(plans: Iterable[GroupPlan]) -> list[str]:
 def wide_tiles(target: GroupTarget, tier: StateTier, config: StreamConfig) -> tuple[str, str]:
     """The sink of a wide tier, and the INSERT that fills it."""
     plan, layout = target.plan, target.layout
-    name = f"{plan.name}__{tier.name.replace('/', '__')}__wide"
+    name = f"{table_of(plan, tier.name)}__wide"
     (stored,) = (wide for wide in layout.wide if wide.name == tier.name)
     states = [f"`s{i}` BYTES" for i in range(len(tier.states))]
     columns = ["`k` STRING", "`tile` BIGINT", "`n` BIGINT", "`hwm` BIGINT", *states]
@@ -42,6 +43,7 @@ def wide_tiles(target: GroupTarget, tier: StateTier, config: StreamConfig) -> tu
         ("slots", str(tier.slots)),
         ("hop", str(tier.hop_us)),
         ("expire-after", str(layout.expire_after_us)),
+        *mark_options(layout, tier.mark, tier.freshness, config),
     )
     source = plan.source(tier.source)
     kept = [f"{_state(state, source)} AS `s{i}`" for i, state in enumerate(tier.states)]
@@ -49,9 +51,7 @@ def wide_tiles(target: GroupTarget, tier: StateTier, config: StreamConfig) -> tu
     insert = (
         f"INSERT INTO {FLINK.ident(name)}\n"
         f"SELECT {key_of(plan)} AS `k`, {tile_of(tier.hop_us)} AS `tile`,\n  {selected}\n"
-        f"FROM {FLINK.ident(tier.source)}\n"
-        f"WHERE {usable(plan)}\n"
-        f"GROUP BY {key_of(plan)}, {tile_of(tier.hop_us)}"
+        f"{tile_rows(plan, tier.source, tier.hop_us, tier.freshness)}"
     )
     return table(name, [*columns, "PRIMARY KEY (`k`, `tile`) NOT ENFORCED"], options), insert
 

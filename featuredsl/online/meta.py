@@ -2,13 +2,14 @@
 
 They are hashes of a namespace (the topic prefix of the settings), so that a run with a prefix of its own never
 moves the readers of another: `featuredsl:<namespace>current`, `featuredsl:<namespace>batch`, and for the versions
-that are being filled beside the current ones `featuredsl:<namespace>filling`.
+that are being filled beside the current ones `featuredsl:<namespace>filling`. The sinks of a stream job mark in
+`featuredsl:<namespace>closed` how far the tiers of closed periods are complete.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -34,27 +35,47 @@ class MetaKeys:
         return f"featuredsl:{self.namespace}batch"
 
     @property
-    def commands(self) -> list[tuple[str | bytes | int, ...]]:
-        """Read both whole; the replies are for `parse_meta`."""
-        return [("HGETALL", self.current), ("HGETALL", self.marks)]
+    def closed(self) -> str:
+        """Hash of `group@version/<mark of a streamed tier>` to the time up to which it is complete."""
+        return f"featuredsl:{self.namespace}closed"
 
-    def read_commands(self, fields: Sequence[str]) -> list[tuple[str | bytes | int, ...]]:
-        """What a read asks for: the marks of some fields, if any, then the versions of all groups."""
-        marks: list[tuple[str | bytes | int, ...]] = [("HMGET", self.marks, *fields)] if fields else []
+    @property
+    def commands(self) -> list[tuple[str | bytes | int, ...]]:
+        """Read all three whole; the replies are for `parse_meta`."""
+        return [("HGETALL", self.current), ("HGETALL", self.marks), ("HGETALL", self.closed)]
+
+    def read_commands(self, fields: Sequence[str], closed: Sequence[str] = ()) -> list[tuple[str | bytes | int, ...]]:
+        """What a read asks for: some fields of batch tiers and of closed periods, then the versions of all groups."""
+        asked = ((self.marks, fields), (self.closed, closed))
+        marks: list[tuple[str | bytes | int, ...]] = [("HMGET", key, *names) for key, names in asked if names]
         return [*marks, ("HGETALL", self.current)]
 
 
 @dataclass(frozen=True, slots=True)
 class StoreMeta:
-    """`versions`: group to store version. `marks`: `group@version/tier` to completed times, newest first."""
+    """`versions`: group to store version. `marks`: `group@version/tier` to completed times, newest first. `closed`: the
+    same for streamed tiers, with one time each. Times in microseconds."""
 
     versions: Mapping[str, str]
     marks: Mapping[str, tuple[int, ...]]
+    closed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def batch_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
         """Completed times of each batch tier of a group."""
-        prefix = mark_field(group, version, "")
-        return {k.removeprefix(prefix): v for k, v in self.marks.items() if k.startswith(prefix)}
+        return _of_version(self.marks, group, version)
+
+    def closed_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
+        """Up to when each deferred tier of a group's stream is complete, by its mark."""
+        return _of_version(self.closed, group, version)
+
+    def completed(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
+        """Both."""
+        return self.batch_marks(group, version) | self.closed_marks(group, version)
+
+
+def _of_version(marks: Mapping[str, tuple[int, ...]], group: str, version: str) -> dict[str, tuple[int, ...]]:
+    prefix = mark_field(group, version, "")
+    return {k.removeprefix(prefix): v for k, v in marks.items() if k.startswith(prefix)}
 
 
 def mark_field(group: str, version: str, tier: str) -> str:
@@ -67,18 +88,27 @@ def parse_marks(value: bytes | None) -> tuple[int, ...]:
     return tuple(int(part) for part in value.split(b",")) if value else ()
 
 
+def parse_closed(value: bytes | None) -> tuple[int, ...]:
+    """The time that a sink's mark begins with; none (`-`, no field) before every subtask has closed a period."""
+    closed = b"-" if value is None else value.split(b" ", 1)[0]
+    return () if closed == b"-" else (int(closed),)
+
+
 def parse_meta(replies: Sequence[Any]) -> StoreMeta:
     """The replies of `MetaKeys.commands` (flat lists or mappings of bytes)."""
-    versions, marks = replies
+    versions, marks, closed = replies
     return StoreMeta(
-        parse_versions(versions), {key.decode(): parse_marks(value) for key, value in _pairs(marks).items()}
+        parse_versions(versions),
+        {key.decode(): parse_marks(value) for key, value in _pairs(marks).items()},
+        {key.decode(): parse_closed(value) for key, value in _pairs(closed).items()},
     )
 
 
-def parse_read(fields: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
+def parse_read(fields: Sequence[str], closed: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
     """The replies of `MetaKeys.read_commands`."""
     marks = dict(zip(fields, map(parse_marks, replies[0]), strict=True)) if fields else {}
-    return StoreMeta(parse_versions(replies[-1]), marks)
+    ends = dict(zip(closed, map(parse_closed, replies[-2]), strict=True)) if closed else {}
+    return StoreMeta(parse_versions(replies[-1]), marks, ends)
 
 
 def parse_versions(reply: Any) -> dict[str, str]:

@@ -128,9 +128,9 @@ class Operations:
         """The replies to the commands of `keys`."""
         return parse_meta([self.checked(reply) for reply in replies])
 
-    def parsed_read(self, fields: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
+    def parsed_read(self, fields: Sequence[str], closed: Sequence[str], replies: Sequence[Any]) -> StoreMeta:
         """The replies to the commands of `keys.read_commands`."""
-        return parse_read(fields, [self.checked(reply) for reply in replies])
+        return parse_read(fields, closed, [self.checked(reply) for reply in replies])
 
     def mark_batch(self, layout: StoreLayout, tier: str, as_of_us: int) -> Steps[None]:
         """See `OnlineStore.mark_batch`."""

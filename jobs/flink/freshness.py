@@ -19,7 +19,7 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
-from featuredsl.tiles import BATCH_TIERS, batch_features, stream_lookups, stream_windows
+from featuredsl.tiles import BATCH_TIERS, batch_features, deferred_sources
 from featuredsl.times import SECOND
 from jobs.flink.handle import find_jobs
 from jobs.flink.lag import read_up_to, summed
@@ -149,12 +149,15 @@ def _tiers(
 ) -> Iterator[Measured]:
     version = meta.versions.get(plan.name, registry.store_versions[plan.name])
     job = next((job for job in jobs if plan.name in job.note.groups), None)
-    if job is not None and (any(stream_windows(plan)) or any(stream_lookups(plan))):
+    if job is not None and any(feature.freshness == "realtime" for feature in plan.features):
         topics = {job.note.topics[source.name] for source in plan.streams if source.name in job.note.topics}
         if topics <= set(job.unread):
             newest = job.newest_us([source.name for source in plan.streams], now_us)
             detail = "" if job.state == RUNNING else f"the job {job.note.name} is {job.state}"
             yield Measured(plan.name, version, "realtime", newest, job.waiting(topics, now_us), detail)
+    if deferred_sources([plan]):
+        closed = [time_us for times in meta.closed_marks(plan.name, version).values() for time_us in times]
+        yield Measured(plan.name, version, "5m", min(closed, default=None), None)
     marks = meta.batch_marks(plan.name, version)
     for tier in BATCH_TIERS:
         if batch_features(plan, tier):

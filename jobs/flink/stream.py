@@ -19,7 +19,7 @@ from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
-from featuredsl.tiles import longest_reach_us
+from featuredsl.tiles import longest_reach_us, timed_streams
 from jobs.flink.admission import admit, check_eviction
 from jobs.flink.beginning import Beginning, Found, beginning, published, restored, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
@@ -193,7 +193,8 @@ class _Start:
 
     def _beginning(self, fresh: bool, restore: str) -> Beginning:
         bootstrap = self.settings.require("kafka")
-        ensure_topics(bootstrap, [*self.topics, *(dead_letter(topic) for topic in self.topics)])
+        late = [f"{self.settings.prefix}{source.topic}.late" for source in timed_streams(self.plans)]
+        ensure_topics(bootstrap, [*self.topics, *(dead_letter(topic) for topic in self.topics), *late])
         with self.store() as store:
             check_eviction(store, self.settings.redis)
             live = store.current(self.groups)

@@ -90,10 +90,10 @@ def rebuild(group: str, warm_s: int, **tuning: Any) -> None:
 
 
 def _bundles(settings: Settings) -> list[str]:
-    """The groups of every bundle, comma-separated. Raises InputError when no applied group has realtime features."""
+    """The groups of every bundle, comma-separated. Raises InputError when no applied group has streamed features."""
     found = bundles(Registry.load(settings.registry).groups.values())
     if not found:
-        msg = f"no group in {settings.registry} has realtime features: `featuredsl run batch` keeps the others fresh"
+        msg = f"no group in {settings.registry} has streamed features: `featuredsl run batch` keeps the others fresh"
         raise InputError(msg)
     return [",".join(plan.name for plan in plans) for plans in found.values()]
 

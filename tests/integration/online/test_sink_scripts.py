@@ -12,6 +12,7 @@ from featuredsl import EventSource, feature, feature_group
 from featuredsl.finalize import Finalizer
 from featuredsl.online.codec import Tile, decode_ring, encode_rank, encode_slot
 from featuredsl.online.layout import Column, RingTier, StoreLayout, WideTier
+from featuredsl.online.meta import parse_closed
 from featuredsl.online.store import OnlineStore
 from featuredsl.online.wide_codec import WideTile, decode_wide, encode_wide_tile
 from featuredsl.tiles import store_layout
@@ -268,3 +269,48 @@ def test_an_event_a_minute_ahead_leaves_the_window_as_it_is(server: RedisProcess
     with OnlineStore(server.url) as store:
         (state,) = store.read([(layout, ("a",))])
     assert Finalizer(plan).values(state, now_us, {})["n"].value == 12
+
+
+def mark(server: RedisProcess, run: str, subtask: int, subtasks: int, *times: int, key: str = "closed") -> list[int]:
+    keys = [key] * len(times)
+    result: list[int] = server.client.eval(
+        (LUA / "mark.lua").read_text(), len(keys), *keys, "g@v1/a", run, subtask, subtasks, *times
+    )
+    return result
+
+
+def closed(server: RedisProcess) -> tuple[int, ...]:
+    return parse_closed(server.client.hget("closed", "g@v1/a") or b"-")
+
+
+def test_a_tier_is_complete_up_to_the_earliest_of_its_subtasks(server: RedisProcess) -> None:
+    last = 4_102_444_800_000_000
+    for subtask, time_us, expected in [
+        (0, 120, ()),
+        (0, 180, ()),
+        (1, 60, (60,)),
+        (1, 240, (180,)),
+        (0, 120, (180,)),
+        (0, last, (240,)),
+        (1, last, (last,)),
+    ]:
+        assert mark(server, "job/2", subtask, 2, time_us)[2] == 0
+        assert closed(server) == expected
+    assert mark(server, "job/2", 1, 2, last) == [0, 1, 0]
+    assert server.client.hget("closed", "g@v1/a") == f"{last} job/2 {last} {last}".encode()
+
+
+def test_what_another_run_said_counts_no_more_and_nothing_goes_back(server: RedisProcess) -> None:
+    assert mark(server, "job/1", 0, 1, 300) == [1, 0, 0]
+    assert mark(server, "next/2", 0, 2, 900) == [1, 0, 0]
+    assert closed(server) == (300,)
+    assert mark(server, "next/2", 1, 2, 240) == [1, 0, 0]
+    assert closed(server) == (300,)
+    assert mark(server, "next/2", 1, 2, 600) == [1, 0, 0]
+    assert closed(server) == (600,)
+
+
+def test_a_mark_leaves_a_key_of_another_type_alone(server: RedisProcess) -> None:
+    server.client.set("other", "mine")
+    assert mark(server, "job/1", 0, 1, 300, key="other") == [0, 0, 1]
+    assert server.client.get("other") == b"mine"

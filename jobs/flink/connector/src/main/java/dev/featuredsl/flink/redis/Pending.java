@@ -8,7 +8,7 @@ import java.util.Map;
 
 /**
  * Writes between the task thread and the IO thread: bounded, in order of arrival, one per place (a later write to the same
- * place merges into the one that waits).
+ * place merges into the one that waits). A mark waits until everything before it stands in Redis.
  */
 final class Pending {
     /** Large values make smaller batches, which hold the server up for a shorter time. */
@@ -20,6 +20,7 @@ final class Pending {
     private final int limit;
     private final long lingerNanos;
     private final Map<Write, Write> waiting = new LinkedHashMap<>();
+    private Write mark;
     private long waitingBytes;
     private int inFlight;
     private boolean urgent;
@@ -60,6 +61,13 @@ final class Pending {
         }
     }
 
+    /** Adds a mark, which goes out when no write waits; only the latest counts. Throws what stopped the IO thread. */
+    synchronized void mark(Write later) {
+        rethrow();
+        mark = mark == null ? later : mark.merge(later);
+        notifyAll();
+    }
+
     private boolean isFull() {
         return waiting.size() >= batch || waitingBytes >= BATCH_BYTES;
     }
@@ -68,7 +76,7 @@ final class Pending {
     synchronized void flush() throws InterruptedException {
         urgent = true;
         notifyAll();
-        while ((!waiting.isEmpty() || inFlight > 0) && failure == null) {
+        while ((!waiting.isEmpty() || mark != null || inFlight > 0) && failure == null) {
             wait();
         }
         urgent = false;
@@ -79,7 +87,9 @@ final class Pending {
     synchronized List<Write> take() throws InterruptedException {
         while (!closed) {
             long left = lingerNanos - (System.nanoTime() - oldestNanos);
-            if (waiting.isEmpty()) {
+            if (waiting.isEmpty() && mark != null) {
+                return nextMark();
+            } else if (waiting.isEmpty()) {
                 wait();
             } else if (urgent || isFull() || left <= 0) {
                 return next();
@@ -104,6 +114,13 @@ final class Pending {
         inFlight = out.size();
         oldestNanos = System.nanoTime();
         notifyAll();
+        return out;
+    }
+
+    private List<Write> nextMark() {
+        List<Write> out = List.of(mark);
+        mark = null;
+        inFlight = 1;
         return out;
     }
 

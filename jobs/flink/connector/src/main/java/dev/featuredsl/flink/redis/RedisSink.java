@@ -18,6 +18,6 @@ final class RedisSink implements Sink<RowData> {
 
     @Override
     public SinkWriter<RowData> createWriter(WriterInitContext context) {
-        return new RedisWriter(config, encoder, context.metricGroup());
+        return new RedisWriter(config, encoder, context);
     }
 }

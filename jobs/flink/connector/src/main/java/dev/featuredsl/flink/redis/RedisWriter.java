@@ -3,7 +3,9 @@ package dev.featuredsl.flink.redis;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.eventtime.Watermark;
 import org.apache.flink.api.connector.sink2.SinkWriter;
+import org.apache.flink.api.connector.sink2.WriterInitContext;
 import org.apache.flink.metrics.Counter;
 import org.apache.flink.metrics.groups.SinkWriterMetricGroup;
 import org.apache.flink.table.data.RowData;
@@ -22,7 +24,9 @@ final class RedisWriter implements SinkWriter<RowData> {
 
     private final SinkConfig config;
     private final RowEncoder encoder;
+    private final Marks marks;
     private final ScriptClient client;
+    private final ScriptClient markClient;
     private final Pending pending;
     private final Thread io;
     private final Counter sent;
@@ -33,10 +37,13 @@ final class RedisWriter implements SinkWriter<RowData> {
     private final Counter skipped;
     private final Counter tooLarge;
 
-    RedisWriter(SinkConfig config, RowEncoder encoder, SinkWriterMetricGroup metrics) {
+    RedisWriter(SinkConfig config, RowEncoder encoder, WriterInitContext context) {
+        SinkWriterMetricGroup metrics = context.metricGroup();
         this.config = config;
         this.encoder = encoder;
-        this.client = new ScriptClient(config, encoder);
+        this.marks = Marks.of(config, context);
+        this.client = new ScriptClient(config, encoder.script(), encoder.commonArguments());
+        this.markClient = marks == null ? null : new ScriptClient(config, marks.script(), marks.commonArguments());
         this.pending = new Pending(config);
         this.sent = metrics.getNumRecordsSendCounter();
         this.bytes = metrics.getNumBytesSendCounter();
@@ -64,6 +71,15 @@ final class RedisWriter implements SinkWriter<RowData> {
         }
     }
 
+    /** A watermark comes after the rows that it closes a period for. */
+    @Override
+    public void writeWatermark(Watermark watermark) {
+        MarkWrite mark = marks == null ? null : marks.at(watermark.getTimestamp());
+        if (mark != null) {
+            pending.mark(mark);
+        }
+    }
+
     private void countTooLarge(RowData row) {
         long leftOut = encoder.leftOut() - tooLarge.getCount();
         if (leftOut > 0) {
@@ -84,7 +100,7 @@ final class RedisWriter implements SinkWriter<RowData> {
     @Override
     public void close() throws IOException, InterruptedException {
         pending.close();
-        client.close();
+        closeClients();
         io.interrupt();
         io.join(config.timeoutMillis);
     }
@@ -92,7 +108,11 @@ final class RedisWriter implements SinkWriter<RowData> {
     private void run() {
         try {
             for (List<Write> batch = pending.take(); batch != null; batch = pending.take()) {
-                writeWithRetries(batch);
+                if (batch.get(0) instanceof MarkWrite) {
+                    writeWithRetries(markClient, batch);
+                } else {
+                    count(batch, writeWithRetries(client, batch));
+                }
                 pending.done();
             }
         } catch (InterruptedException closing) {
@@ -100,19 +120,25 @@ final class RedisWriter implements SinkWriter<RowData> {
         } catch (Throwable error) {
             pending.fail(error);
         } finally {
-            client.close();
+            closeClients();
         }
     }
 
-    private void writeWithRetries(List<Write> batch) throws InterruptedException {
+    private void closeClients() {
+        client.close();
+        if (markClient != null) {
+            markClient.close();
+        }
+    }
+
+    private ScriptClient.Outcome writeWithRetries(ScriptClient to, List<Write> batch) throws InterruptedException {
         long giveUp = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(config.retryForMillis);
         long backoff = FIRST_BACKOFF_MILLIS;
         while (true) {
             try {
-                count(batch, client.write(batch));
-                return;
+                return to.write(batch);
             } catch (RuntimeException error) {
-                client.close();
+                to.close();
                 if (!Failures.passes(error) || System.nanoTime() > giveUp) {
                     throw error;
                 }

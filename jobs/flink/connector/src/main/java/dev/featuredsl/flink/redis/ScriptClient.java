@@ -56,13 +56,13 @@ final class ScriptClient implements AutoCloseable {
     private final byte[][] common;
     private final Nodes nodes;
 
-    ScriptClient(SinkConfig config, RowEncoder encoder) {
-        this.script = load("/lua/" + encoder.script() + ".lua");
+    ScriptClient(SinkConfig config, String script, byte[][] commonArguments) {
+        this.script = load("/lua/" + script + ".lua");
         RedisAddress address = new RedisAddress(config.url);
-        this.sha = sha1(script);
-        this.common = encoder.commonArguments();
+        this.sha = sha1(this.script);
+        this.common = commonArguments;
         this.cluster = address.cluster;
-        this.nodes = new Nodes(address, config.timeoutMillis, script);
+        this.nodes = new Nodes(address, config.timeoutMillis, this.script);
     }
 
     /** Writes everything; after an exception the connections must be closed, and nothing is known of any write. */

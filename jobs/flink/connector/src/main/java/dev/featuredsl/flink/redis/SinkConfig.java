@@ -41,6 +41,12 @@ final class SinkConfig implements Serializable {
             .withDescription("tiles: what stands before the slot's number in a hash field: 't:<tier>:'.");
     static final ConfigOption<Integer> MAX_BYTES = ConfigOptions.key("max-bytes").intType().defaultValue(1 << 20)
             .withDescription("tiles: bytes of a field; beyond, the large states of a tile are left out.");
+    static final ConfigOption<String> MARK_KEY = ConfigOptions.key("mark-key").stringType().noDefaultValue()
+            .withDescription("Hash that holds up to which time tiers are complete.");
+    static final ConfigOption<String> MARK_FIELD = ConfigOptions.key("mark-field").stringType().noDefaultValue()
+            .withDescription("Its field for this table: 'group@version/<tier>'. Without one nothing is marked.");
+    static final ConfigOption<Long> MARK_EVERY = ConfigOptions.key("mark-every").longType().noDefaultValue()
+            .withDescription("Microseconds of a period, at whose end by the watermark the table is marked complete.");
     static final ConfigOption<Duration> TIMEOUT =
             ConfigOptions.key("timeout").durationType().defaultValue(Duration.ofSeconds(2))
                     .withDescription("Wait for a connection and for an answer.");
@@ -57,7 +63,7 @@ final class SinkConfig implements Serializable {
 
     static final Set<ConfigOption<?>> REQUIRED = Set.of(URL, MODE, KEY_PREFIX);
     static final Set<ConfigOption<?>> OPTIONAL = Set.of(EXPIRE_AFTER, HEADER, OFFSET, SLOTS, SLOT_SIZE, TOTAL_SIZE, HOP,
-            FIELDS, FIELD_PREFIX, MAX_BYTES, TIMEOUT, RETRY_FOR, BATCH, LINGER, MAX_PENDING);
+            FIELDS, FIELD_PREFIX, MAX_BYTES, MARK_KEY, MARK_FIELD, MARK_EVERY, TIMEOUT, RETRY_FOR, BATCH, LINGER, MAX_PENDING);
 
     final String url;
     final Mode mode;
@@ -72,6 +78,9 @@ final class SinkConfig implements Serializable {
     final List<String> fields;
     final String fieldPrefix;
     final int maxBytes;
+    final String markKey;
+    final String markField;
+    final long markEveryMicros;
     final int timeoutMillis;
     final long retryForMillis;
     final int batch;
@@ -94,6 +103,9 @@ final class SinkConfig implements Serializable {
         fields = mode == Mode.FIELDS ? names(need(options, FIELDS)) : List.of();
         fieldPrefix = mode == Mode.TILES ? need(options, FIELD_PREFIX) : "";
         maxBytes = options.get(MAX_BYTES);
+        markField = options.getOptional(MARK_FIELD).orElse("");
+        markKey = markField.isEmpty() ? "" : need(options, MARK_KEY);
+        markEveryMicros = markField.isEmpty() ? 0 : need(options, MARK_EVERY);
         timeoutMillis = (int) options.get(TIMEOUT).toMillis();
         retryForMillis = options.get(RETRY_FOR).toMillis();
         batch = options.get(BATCH);
@@ -102,6 +114,7 @@ final class SinkConfig implements Serializable {
         check(batch > 0 && maxPending >= batch, "batch must be positive and at most max-pending");
         check(expireAfterMicros >= 0, "expire-after must not be negative");
         check(!mode.hasTiles || (slots > 0 && hopMicros > 0), "slots and hop must be positive");
+        check(markField.isEmpty() || markEveryMicros > 0, "mark-every must be positive");
         if (ring) {
             check(offset >= header.length, "offset must leave room for the header");
             check(offset + (long) slots * slotSize <= totalSize, "the tier does not fit into total-size");

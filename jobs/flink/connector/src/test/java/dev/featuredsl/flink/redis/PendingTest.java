@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -44,6 +45,37 @@ class PendingTest {
 
     private static void assertWaits(CompletableFuture<?> future) {
         assertThrows(TimeoutException.class, () -> future.get(100, TimeUnit.MILLISECONDS));
+    }
+
+    private static Write mark(long micros) {
+        return new MarkWrite(new byte[] {1}, micros);
+    }
+
+    private static String microsOf(List<Write> batch) {
+        return new String(batch.get(0).arguments()[0], StandardCharsets.US_ASCII);
+    }
+
+    @Test
+    void aMarkGoesOutWhenNoWriteWaitsAndTheLatestCounts() throws Exception {
+        Pending pending = pending("0");
+        for (int key = 1; key <= 4; key++) {
+            pending.add(write(key, 1));
+            if (key == 1) {
+                pending.mark(mark(60));
+            }
+        }
+        assertEquals(3, pending.take().size());
+        pending.done();
+        pending.mark(mark(180));
+        pending.mark(mark(120));
+        assertEquals(List.of(write(4, 0)), pending.take());
+        pending.done();
+        CompletableFuture<Void> flush = async(pending::flush);
+        assertWaits(flush);
+        assertEquals("180", microsOf(pending.take()));
+        assertWaits(flush);
+        pending.done();
+        flush.get(1, TimeUnit.SECONDS);
     }
 
     @Test

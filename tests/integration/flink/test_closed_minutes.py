@@ -1,0 +1,211 @@
+"""The near-real-time tier on a session cluster: Kafka to Redis at the close of each minute, read back with statuses.
+
+The tests share one job and run in their order. What they expect is counted from the events that were in time.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from featuredsl.cli.reading import explain_read
+from featuredsl.finalize import FeatureValue
+from featuredsl.online.store import OnlineStore
+from featuredsl.reader import FeatureReader, Registry
+from featuredsl.registry import apply
+from featuredsl.settings import Settings
+from featuredsl.times import MINUTE, SECOND, format_time
+from jobs.flink.handle import JobHandle
+from jobs.flink.stream import Tuning, start_stream
+from jobs.kafka import producer, read_all
+from tests.support import closed_groups
+from tests.support.closed_oracle import CLOSED, START, Event, expected, heartbeat, visit
+from tests.support.stack import TestStack
+
+GROUP, TOPIC = "minutes", "visits"
+
+
+@dataclass
+class Running:
+    """The job, and the events that it has counted."""
+
+    settings: Settings
+    registry: Registry
+    job: JobHandle
+    counted: list[Event] = field(default_factory=list)
+
+    def send(self, *by_partition: list[Event]) -> None:
+        """Send to the partitions, then wait until all that follows is published."""
+        out = producer(self.settings.require("kafka"))
+        for partition, events in enumerate(by_partition):
+            for event in events:
+                out.produce(self.settings.prefix + TOPIC, json.dumps(event).encode(), partition=partition)
+        out.flush(30)
+        self.job.wait_lag_zero()
+
+    def marks(self) -> set[int]:
+        """Up to when the tiers are closed, relative to the start."""
+        with OnlineStore(self.settings.redis, namespace=self.settings.prefix) as store:
+            meta = store.meta()
+        found = meta.closed_marks(GROUP, meta.versions[GROUP])
+        assert len(found) in (0, 6)
+        return {time_us - START for times in found.values() for time_us in times}
+
+    def read(self, u: str, at: int) -> dict[str, FeatureValue]:
+        with OnlineStore(self.settings.redis, namespace=self.settings.prefix) as store:
+            return FeatureReader(store, self.registry).get([(GROUP, (u,))], START + at)[0]
+
+    def wrong(self, u: str, at: int, as_of: int) -> list[tuple[str, Any, FeatureValue]]:
+        """What a read gives that is not the value as of a minute."""
+        found = self.read(u, at)
+        right = expected(self.counted, u, START + as_of)
+        return [(name, right[name], found[name]) for name in CLOSED if found[name].value != right[name]]
+
+
+@pytest.fixture(scope="module")
+def running(stack: TestStack) -> Iterator[Running]:
+    settings = stack.need("kafka", "redis", "flink")
+    apply(settings.registry, Path(closed_groups.__file__), store_suffix="it")
+    made = Running(settings, Registry.load(settings.registry), start_stream(settings, GROUP, Tuning(parallelism=2)))
+    try:
+        yield made
+    finally:
+        made.job.cancel()
+
+
+def test_a_minute_is_not_closed_before_the_delay_has_passed(running: Running) -> None:
+    first = [
+        visit(10 * SECOND, "a", 1, "p"),
+        visit(MINUTE - 1, "a", 2, "q"),
+        visit(MINUTE, "a", 4, "r"),
+        visit(90 * SECOND - 1, "b", 8, "s"),
+    ]
+    running.counted += first
+    running.send(first, [heartbeat(95 * SECOND)])
+    assert running.marks() == {0}
+    found = running.read("a", 91 * SECOND)
+    assert (found["live"].value, found["newest"].value) == (3, "r")
+    assert {(found[name].status, found[name].as_of_us) for name in CLOSED} == {("STALE", START)}
+    assert (found["n"].value, found["last"].value) == (0, None)
+
+
+def test_it_is_closed_by_the_event_at_which_the_tier_asks_for_it(running: Running) -> None:
+    last = visit(90 * SECOND, "b", 16, "t")
+    running.counted.append(last)
+    running.send([last])
+    assert running.marks() == {MINUTE}
+    found = running.read("a", 90 * SECOND)
+    assert (found["n"].value, found["pages"].value, found["last"].value) == (2, ["q", "p"], "q")
+    assert running.wrong("a", 90 * SECOND, MINUTE) == []
+    assert {(found[name].status, found[name].as_of_us) for name in ("n", "pages", "least", "last")} == {
+        ("OK", START + MINUTE)
+    }
+    assert running.wrong("a", 150 * SECOND - 1, MINUTE) == []
+    assert running.read("b", 90 * SECOND)["n"].value == 0
+
+
+def test_a_reader_that_asks_for_more_gets_what_is_published_as_stale(running: Running) -> None:
+    found = running.read("a", 150 * SECOND)
+    assert {(found[name].status, found[name].as_of_us) for name in CLOSED} == {("STALE", START + MINUTE)}
+    assert running.wrong("a", 150 * SECOND, MINUTE) == []
+    assert found["live"].status == "OK"
+
+
+def test_events_out_of_order_count_and_late_ones_are_kept_apart(running: Running) -> None:
+    in_time = [visit(60_500_000, "a", 32, "u"), visit(MINUTE + 1, "a", 64, "v")]
+    late = visit(MINUTE - 100_000, "a", 128, "w")
+    keyless = visit(MINUTE - 100_000, None, 256, "x")
+    running.counted += in_time
+    running.send([*in_time, late, keyless], [heartbeat(MINUTE - 100_000)])
+    assert running.marks() == {MINUTE}
+    assert running.wrong("a", 90 * SECOND, MINUTE) == []
+    letters = [json.loads(record.value or b"") for record in running_records(running, "late")]
+    assert [(letter["reason"], json.loads(base64.b64decode(letter["payload"]))) for letter in letters] == [
+        ("late", late)
+    ]
+    assert letters[0]["ts"] == late["ts"] // 1000
+    assert [json.loads(record.value or b"")["reason"] for record in running_records(running, "dlq")] == ["null_entity"]
+
+
+def running_records(running: Running, kind: str) -> list[Any]:
+    return list(read_all(running.settings.require("kafka"), f"{running.settings.prefix}{TOPIC}.{kind}"))
+
+
+def test_a_quiet_partition_holds_minutes_open_until_its_heartbeat(running: Running) -> None:
+    later = visit(5 * MINUTE, "b", 1, "y")
+    running.counted.append(later)
+    running.send([later])
+    assert running.marks() == {MINUTE}
+    running.send([], [heartbeat(5 * MINUTE + 10 * SECOND)])
+    assert running.marks() == {4 * MINUTE}
+    for u in "ab":
+        assert running.wrong(u, 4 * MINUTE + 30 * SECOND, 4 * MINUTE) == []
+        assert running.wrong(u, 5 * MINUTE + 30 * SECOND - 1, 4 * MINUTE) == []
+    assert running.read("a", 4 * MINUTE + 30 * SECOND)["n"].value == 5
+
+
+def test_a_read_in_the_past_says_that_it_is_ahead(running: Running) -> None:
+    found = running.read("b", 90 * SECOND)["n"]
+    assert (found.value, found.as_of_us, found.status) == (2, START + 90 * SECOND + 1, "OK")
+    found = running.read("b", 90 * SECOND - 1)["n"]
+    assert (found.value, found.as_of_us, found.status) == (0, START, "OK")
+
+
+def send_random(running: Running, rng: random.Random, start: int, minutes: int) -> int:
+    """Events of some minutes, up to 30 s out of order, and heartbeats that close them; what is closed then."""
+    end = start + minutes * MINUTE
+    times = rng.sample(range(start, end), 25 * minutes)
+    events = [visit(t, rng.choice("abcd"), rng.randrange(-9, 9), f"p{rng.randrange(50):02}") for t in times]
+    running.counted += events
+    parts: tuple[list[Event], list[Event]] = ([], [])
+    for event in sorted(events, key=lambda event: event["ts"] + rng.randrange(30 * SECOND)):
+        parts[rng.randrange(2)].append(event)
+    closing = heartbeat(end + 30 * SECOND)
+    running.send([*parts[0], closing], [*parts[1], closing])
+    return end
+
+
+def all_wrong(running: Running, closed: int) -> list[Any]:
+    return [(u, *found) for u in "abcd" for found in running.wrong(u, closed + 30 * SECOND, closed)]
+
+
+def test_random_events_of_an_hour_and_more(running: Running) -> None:
+    rng = random.Random(5)
+    end = 5 * MINUTE
+    for minutes in (9, 37, 33):
+        end = send_random(running, rng, end + MINUTE, minutes)
+        assert running.marks() == {end}
+        assert all_wrong(running, end) == []
+    assert end % (5 * MINUTE) == 2 * MINUTE
+    assert len(running_records(running, "late")) == 1
+    assert running.job.exceptions() == []
+
+
+def test_a_restart_with_fewer_subtasks_goes_on_in_the_middle_of_a_tile(running: Running) -> None:
+    (before,) = running.marks()
+    running.job.cancel()
+    running.job = start_stream(running.settings, GROUP, Tuning(parallelism=1))
+    closed = send_random(running, random.Random(6), before + MINUTE, 6)
+    assert running.marks() == {closed}
+    assert all_wrong(running, closed) == []
+    running.send([visit(closed - 61 * SECOND, "a", 999, "late")])
+    assert all_wrong(running, closed) == []
+    assert len(running_records(running, "late")) == 2
+
+
+def test_explain_read_says_how_far_the_tier_is(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("home", "registry", "prefix", "redis"):
+        monkeypatch.setenv(f"FEATUREDSL_{name.upper()}", str(getattr(running.settings, name)))
+    (closed,) = running.marks()
+    at = format_time(START + closed + 91 * SECOND)
+    why = CliRunner().invoke(explain_read, [GROUP, "a", "--at", at], catch_exceptions=False).output
+    assert f"closed visits/5m@5m: complete up to {format_time(START + closed)}" in why
+    assert f"why: closed up to {format_time(START + closed)}, 1m behind what tier 5m promises; " in why
