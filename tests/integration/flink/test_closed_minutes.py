@@ -189,6 +189,7 @@ def test_random_events_of_an_hour_and_more(running: Running) -> None:
     assert running.job.exceptions() == []
 
 
+@pytest.mark.slow
 def test_a_restart_with_fewer_subtasks_goes_on_in_the_middle_of_a_tile(running: Running) -> None:
     (before,) = running.marks()
     running.job.cancel()
