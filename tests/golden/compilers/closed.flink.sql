@@ -4,6 +4,35 @@ CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction
 
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_wide AS 'dev.featuredsl.flink.wide.WideFunction';
 
+CREATE TABLE `tv` (
+  `user` STRING,
+  `item` STRING,
+  `price` DOUBLE,
+  `n` BIGINT,
+  `_ts` BIGINT,
+  `_raw` STRING,
+  `_heartbeat` BOOLEAN,
+  `_reject` STRING,
+  `_detail` STRING,
+  `_payload` STRING,
+  `_sha256` STRING,
+  `_partition` INT METADATA FROM 'partition' VIRTUAL,
+  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
+  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
+  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.tv',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'properties.group.id' = 'group',
+  'properties.isolation.level' = 'read_committed',
+  'scan.startup.mode' = 'earliest-offset',
+  'format' = 'featuredsl-json',
+  'featuredsl-json.event-time' = 'ts',
+  'featuredsl-json.time-unit' = 'ms',
+  'featuredsl-json.time-range' = '1980/2100'
+);
+
 CREATE TABLE `web` (
   `user` STRING,
   `item` STRING,
@@ -69,35 +98,6 @@ CREATE TABLE `app` (
   'featuredsl-json.time-range' = '1980/2100'
 );
 
-CREATE TABLE `tv` (
-  `user` STRING,
-  `item` STRING,
-  `price` DOUBLE,
-  `n` BIGINT,
-  `_ts` BIGINT,
-  `_raw` STRING,
-  `_heartbeat` BOOLEAN,
-  `_reject` STRING,
-  `_detail` STRING,
-  `_payload` STRING,
-  `_sha256` STRING,
-  `_partition` INT METADATA FROM 'partition' VIRTUAL,
-  `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
-  `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
-) WITH (
-  'connector' = 'kafka',
-  'topic' = 'p.tv',
-  'properties.bootstrap.servers' = 'kafka:1',
-  'properties.group.id' = 'group',
-  'properties.isolation.level' = 'read_committed',
-  'scan.startup.mode' = 'earliest-offset',
-  'format' = 'featuredsl-json',
-  'featuredsl-json.event-time' = 'ts',
-  'featuredsl-json.time-unit' = 'ms',
-  'featuredsl-json.time-range' = '1980/2100'
-);
-
 CREATE TEMPORARY VIEW `both` AS
 SELECT `user`, `item`, `price`, `n`, (`seen` * 1000) AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `web`
 UNION ALL SELECT `user`, `item`, `price`, `n`, `_ts` AS `arrival_us`, `_ts`, `_reject`, `_heartbeat`, `_ahead` FROM `app`;
@@ -111,6 +111,36 @@ WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` IS NOT NULL 
 CREATE TEMPORARY VIEW `app__in_time` AS
 SELECT `user`, `item`, `price`, `n`, `_ts`, `_rowtime` FROM `app`
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` IS NOT NULL AND (`_rowtime` <= CURRENT_WATERMARK(`_rowtime`)) IS NOT TRUE;
+
+CREATE TABLE `tv__dlq` (
+  `topic` STRING,
+  `partition` INT,
+  `offset` BIGINT,
+  `ts` BIGINT,
+  `reason` STRING,
+  `detail` STRING,
+  `payload` STRING,
+  `sha256` STRING
+) WITH (
+  'connector' = 'kafka',
+  'topic' = 'p.tv.dlq',
+  'properties.bootstrap.servers' = 'kafka:1',
+  'format' = 'json'
+);
+
+CREATE TABLE `tv__progress` (
+  `k` STRING,
+  `ts` BIGINT,
+  `n` STRING,
+  `t` STRING,
+  PRIMARY KEY (`k`) NOT ENFORCED
+) WITH (
+  'connector' = 'featuredsl-redis',
+  'mode' = 'fields',
+  'url' = 'redis://redis:1/0',
+  'key-prefix' = 'featuredsl:stream:group:',
+  'fields' = 'n;t'
+);
 
 CREATE TABLE `web__dlq` (
   `topic` STRING,
@@ -204,36 +234,6 @@ CREATE TABLE `app__late` (
   'format' = 'json'
 );
 
-CREATE TABLE `tv__dlq` (
-  `topic` STRING,
-  `partition` INT,
-  `offset` BIGINT,
-  `ts` BIGINT,
-  `reason` STRING,
-  `detail` STRING,
-  `payload` STRING,
-  `sha256` STRING
-) WITH (
-  'connector' = 'kafka',
-  'topic' = 'p.tv.dlq',
-  'properties.bootstrap.servers' = 'kafka:1',
-  'format' = 'json'
-);
-
-CREATE TABLE `tv__progress` (
-  `k` STRING,
-  `ts` BIGINT,
-  `n` STRING,
-  `t` STRING,
-  PRIMARY KEY (`k`) NOT ENFORCED
-) WITH (
-  'connector' = 'featuredsl-redis',
-  'mode' = 'fields',
-  'url' = 'redis://redis:1/0',
-  'key-prefix' = 'featuredsl:stream:group:',
-  'fields' = 'n;t'
-);
-
 CREATE TABLE `closed__tv__5m` (
   `k` STRING,
   `tile` BIGINT,
@@ -246,11 +246,11 @@ CREATE TABLE `closed__tv__5m` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'closed@v1:',
-  'header' = '0182470e2ccc6c5e',
+  'header' = '01d3d7c88a344506',
   'offset' = '8',
   'slots' = '14',
   'slot-size' = '40',
-  'total-size' = '3128',
+  'total-size' = '3168',
   'hop' = '300000000',
   'expire-after' = '1468890000000'
 );
@@ -267,11 +267,11 @@ CREATE TABLE `closed__both__30s__5m` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'closed@v1:',
-  'header' = '0182470e2ccc6c5e',
+  'header' = '01d3d7c88a344506',
   'offset' = '568',
-  'slots' = '22',
+  'slots' = '23',
   'slot-size' = '40',
-  'total-size' = '3128',
+  'total-size' = '3168',
   'hop' = '30000000',
   'expire-after' = '1468890000000',
   'mark-key' = 'featuredsl:p.closed',
@@ -291,11 +291,11 @@ CREATE TABLE `closed__both__5m__5m` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'closed@v1:',
-  'header' = '0182470e2ccc6c5e',
-  'offset' = '1448',
+  'header' = '01d3d7c88a344506',
+  'offset' = '1488',
   'slots' = '14',
   'slot-size' = '40',
-  'total-size' = '3128',
+  'total-size' = '3168',
   'hop' = '300000000',
   'expire-after' = '1468890000000',
   'mark-key' = 'featuredsl:p.closed',
@@ -315,11 +315,11 @@ CREATE TABLE `closed__both__1m__5m` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'closed@v1:',
-  'header' = '0182470e2ccc6c5e',
-  'offset' = '2008',
+  'header' = '01d3d7c88a344506',
+  'offset' = '2048',
   'slots' = '22',
   'slot-size' = '40',
-  'total-size' = '3128',
+  'total-size' = '3168',
   'hop' = '60000000',
   'expire-after' = '1468890000000',
   'mark-key' = 'featuredsl:p.closed',
@@ -339,11 +339,11 @@ CREATE TABLE `closed__both__2d__5m` (
   'mode' = 'ring',
   'url' = 'redis://redis:1/0',
   'key-prefix' = 'closed@v1:',
-  'header' = '0182470e2ccc6c5e',
-  'offset' = '2888',
+  'header' = '01d3d7c88a344506',
+  'offset' = '2928',
   'slots' = '6',
   'slot-size' = '40',
-  'total-size' = '3128',
+  'total-size' = '3168',
   'hop' = '172800000000',
   'expire-after' = '1468890000000',
   'mark-key' = 'featuredsl:p.closed',
@@ -389,6 +389,19 @@ CREATE TABLE `closed__app__latest__5m` (
   'mark-every' = '60000000'
 );
 
+INSERT INTO `tv__dlq`
+SELECT 'p.tv', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
+  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
+  COALESCE(`_sha256`, SHA256(`_raw`))
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `tv`)
+WHERE `_why` IS NOT NULL;
+
+INSERT INTO `tv__progress`
+SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('tv|', `outcome`), COALESCE(MAX(`_ts`), 0),
+  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
+GROUP BY `outcome`;
+
 INSERT INTO `web__dlq`
 SELECT 'p.web', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
   COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
@@ -426,19 +439,6 @@ SELECT 'p.app', `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRI
   SUBSTRING(TO_BASE64(`_raw`), 1, 955732), SHA256(`_raw`)
 FROM TABLE(TUMBLE(TABLE `app`, DESCRIPTOR(`_rowtime`), INTERVAL '1' MINUTE))
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` <= CURRENT_WATERMARK(`_rowtime`) AND NOT ((`user` IS NULL));
-
-INSERT INTO `tv__dlq`
-SELECT 'p.tv', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
-  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
-  COALESCE(`_sha256`, SHA256(`_raw`))
-FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END AS `_why` FROM `tv`)
-WHERE `_why` IS NOT NULL;
-
-INSERT INTO `tv__progress`
-SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('tv|', `outcome`), COALESCE(MAX(`_ts`), 0),
-  LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
-GROUP BY `outcome`;
 
 INSERT INTO `closed__tv__5m`
 SELECT fdsl_key(`user`) AS `k`, ((`_ts` - (((`_ts` % 300000000) + 300000000) % 300000000)) / 300000000) AS `tile`,
