@@ -78,7 +78,7 @@ def _jobs(look: Look) -> Iterator[Family]:
         "gauge",
         "Age of the last complete checkpoint.",
         tuple(
-            (labels, None if job.checkpoint_us is None else (look.now_us - job.checkpoint_us) / SECOND)
+            (labels, None if job.checkpoint_us is None else max(look.now_us - job.checkpoint_us, 0) / SECOND)
             for labels, job in named
         ),
     )

@@ -144,6 +144,7 @@ def test_redis_stands_still(running: Running) -> None:
     running.check_no_failure()
 
 
+@pytest.mark.slow
 def test_redis_is_full(running: Running) -> None:
     client = running.server.client
     client.config_set("maxmemory", 1_000_000)
@@ -155,6 +156,7 @@ def test_redis_is_full(running: Running) -> None:
     running.check_no_failure()
 
 
+@pytest.mark.slow
 def test_a_hot_key(running: Running) -> None:
     log = running.log
     hot = [log.event(u="hot", q=log.rng.randrange(9)) for _ in range(16_000)]
@@ -189,6 +191,7 @@ def kill_taskmanager(running: Running) -> None:
     running.failures = running.job.exceptions()
 
 
+@pytest.mark.slow
 def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
     running.server.signal(signal.SIGKILL)
     running.log.send(running.log.random(500))
@@ -206,6 +209,7 @@ def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
     running.check_counts()
 
 
+@pytest.mark.slow
 def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     before, version = running.caught_up(), running.layout.version
     limits = Objective({**SLACK_US, "realtime": 1_000_000}, fire_after=2, clear_after=1)

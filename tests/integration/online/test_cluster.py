@@ -113,7 +113,8 @@ def test_reads_and_writes_go_on_while_a_slot_moves(cluster: RedisCluster) -> Non
             count += 1
         return count
 
-    with OnlineStore(cluster.url) as store, OnlineStore(cluster.url) as other, ThreadPoolExecutor(2) as pool:
+    first, second = (OnlineStore(cluster.url, timeout_s=20.0) for _ in range(2))
+    with first as store, second as other, ThreadPoolExecutor(2) as pool:
         store.ping()
         runs = [pool.submit(reading, one) for one in (store, other)]
         try:
