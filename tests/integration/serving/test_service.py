@@ -337,8 +337,8 @@ def test_without_redis_the_service_starts_and_answers_degraded(settings: Setting
         for number in range(8):
             answer = service.decide(request(number))
             assert answer["fallback"] == ["features_missing", "no_model"]
-            # those of an unknown key: counts of nothing are 0, and 4.0 is computed from them
-            assert set(answer["features"].values()) == {0, 4.0}
+            # of an unknown key (counts of nothing are 0, and 4.0 is computed from them); none once reads are not tried
+            assert set(answer["features"].values()) in ({0, 4.0}, {None})
         assert service.ready()["feature_breaker_open"] is True
         assert service.stop() == 0
 
