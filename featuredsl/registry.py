@@ -136,11 +136,18 @@ class Registry:
 
 def history(root: Root, group: str) -> list[Version]:
     """The versions of a group, the current one first. Raises InputError when it was never applied."""
-    entries = _index(files_at(root))
-    if group not in entries:
-        raise InputError(unknown("group", group, "the registry", tuple(sorted(entries))))
-    current = entries[group]
-    return [_version(entry) for entry in (current, *reversed(current["history"]))]
+    found = histories(root)
+    if group not in found:
+        raise InputError(unknown("group", group, "the registry", tuple(sorted(found))))
+    return found[group]
+
+
+def histories(root: Root) -> dict[str, list[Version]]:
+    """The versions of every group, the current one of each first."""
+    return {
+        name: [_version(one) for one in (entry, *reversed(entry["history"]))]
+        for name, entry in _index(files_at(root)).items()
+    }
 
 
 def vanished(root: Root, definitions: Path, groups: Iterable[str]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from featuredsl.loader import load_definitions
 from featuredsl.model_uses import ModelUse, model_uses, users_of
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
-from featuredsl.registry import Registry, history, vanished
+from featuredsl.registry import Registry, histories, vanished
 from featuredsl.registry import apply as apply_definitions
 from featuredsl.settings import Settings
 
@@ -167,9 +167,9 @@ def _repoint(settings: Settings, versions: Mapping[str, str]) -> None:
         return
     try:
         with OnlineStore(settings.redis, namespace=settings.prefix) as store:
-            current = store.current(list(versions))
+            current, applied = store.current(list(versions)), histories(settings.registry)
             for group, version in versions.items():
-                known = {one.store_version for one in history(settings.registry, group)}
+                known = {one.store_version for one in applied[group]}
                 if base_of(current.get(group, "")) not in known:
                     store.set_current(group, version)
                 elif base_of(current[group]) != version:
