@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from jobs.flink.beginning import Beginning, Found, beginning, published, restore
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import Say, fill_batches, publish
 from jobs.flink.records import JobRecord, newest_checkpoint, read_record, read_records, write_record
+from jobs.flink.start_lock import one_start
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.kafka import end_offsets, ensure_topics
 from schemas.topics import dead_letter
@@ -32,7 +31,6 @@ from schemas.topics import dead_letter
 MODULE = "jobs.flink.feature_job"
 RUNNING_S = 120.0
 WARM_S = 24 * 3600.0
-LOCK_MS = 600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def start_stream(
     next call waits for it again).
     """
     start = _Start.of(settings, names)
-    with start.locked():
+    with one_start(settings.require("redis"), settings.prefix, start.name):
         record, warm = start.waiting(fresh), True
         if record is None:
             record, warm = start.begin(tuning or Tuning(), fresh, restore, say)
@@ -131,20 +129,6 @@ class _Start:
     @property
     def topics(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(self.settings.prefix + source.topic for source in self.sources))
-
-    @contextmanager
-    def locked(self) -> Iterator[None]:
-        """One start of a job at a time, on whatever machine. A lock that was left behind ends after ten minutes."""
-        key, token = f"featuredsl:{self.settings.prefix}starting:{self.name}", secrets.token_hex(8)
-        with self.store() as store:
-            if store.replies([("SET", key, token, "NX", "PX", LOCK_MS)])[0] is None:
-                msg = f"another start of {self.name} is under way; if it was killed, try again in ten minutes"
-                raise InputError(msg)
-        try:
-            yield
-        finally:
-            with self.store() as store:
-                store.replies([("DEL", key)])
 
     def waiting(self, fresh: bool) -> JobRecord | None:
         """The job that fills what is applied now and runs, but is not followed yet.

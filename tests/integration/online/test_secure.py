@@ -15,6 +15,7 @@ from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
 from featuredsl.online.progress import key, reset_commands, streams_key
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
 from jobs.flink.admission import check_eviction
+from jobs.flink.start_lock import one_start
 from localstack.process import free_ports
 from tests.support.certificates import Certificates, make_certificates
 from tests.support.documented import acl_rules
@@ -142,6 +143,12 @@ def test_the_user_of_stream_jobs_may_do_what_starting_and_watching_them_takes(se
                 check_eviction(store, url)
             store.replies(reset_commands("group", ["clicks"]))
             assert server.client.exists(key("group", "clicks", "accepted")) == 0
+            refused = pytest.raises(InputError, match="another start of job")
+            with one_start(url, "", "job"), refused, one_start(url, "", "job"):
+                pass
+            with one_start(url, "", "job"):
+                server.client.set("featuredsl:starting:job", "another's")
+            assert server.client.get("featuredsl:starting:job") == b"another's"
             store.replies([("HSET", streams_key(""), "job", "{}")])
             assert store.replies([("HVALS", streams_key(""))]) == [[b"{}"]]
             assert store.write_batch(LAYOUT, "1h", FAR_US, [((7,), (1,))]) == BatchWrite(written=1)
