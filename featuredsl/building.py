@@ -6,6 +6,7 @@ import inspect
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from types import FunctionType, MethodType
 
 from featuredsl.declared import DeclaredFeature, DeclaredOnDemand, built, check_name
 from featuredsl.derived import derived_features
@@ -112,7 +113,7 @@ def _features(item: DeclaredFeature, joins: list[EventSource]) -> list[StoredFea
 def _what(traced: object) -> str:
     if traced is None:
         return "nothing"
-    if callable(traced) and not isinstance(traced, type):
+    if isinstance(traced, FunctionType | MethodType):
         return f"{getattr(traced, '__name__', 'a function')} without calling it"
     kinds = {Expr: "a column of every event", LatestRow: "a whole row", Stream: "the events themselves"}
     return kinds.get(type(traced), f"{type(traced).__name__} {traced!r}")

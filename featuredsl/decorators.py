@@ -15,15 +15,15 @@ from featuredsl.errors import DefinitionError, unknown
 from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.times import DAY, SECOND, parse_duration
-from featuredsl.where import at, author_place, is_keeping, keep, located, location_of
+from featuredsl.where import at, author_place, is_keeping, keep, located, located_error, location_of
 from featuredsl.windows import TIERS
 
 C = TypeVar("C", bound=type)
 
 
 def feature(
-    *,
-    freshness: str,
+    *given: object,
+    freshness: str = "",
     window: WindowSpec | Sequence[WindowSpec] | None = None,
     ttl: str | int | None = None,
     default: object = None,
@@ -38,6 +38,7 @@ def feature(
     """
     frame = sys._getframe(1)
     names = _visible_names(frame)
+    _check_given("feature", given, "freshness='realtime', window='1h'")
 
     @located
     def decorate(function: FunctionType) -> DeclaredFeature:
@@ -50,6 +51,8 @@ def feature(
             with at(location, function.__name__):
                 _check_new(function.__name__, frame)
                 _check_tags(tags)
+                if not freshness:
+                    raise DefinitionError(f"@feature needs freshness=, one of {', '.join(TIERS)}")
                 if freshness not in TIERS:
                     raise DefinitionError(unknown("freshness", freshness, "tiers", tuple(TIERS)))
                 _check_unit("ttl", ttl)
@@ -65,7 +68,7 @@ def feature(
 
 
 def on_demand(
-    *,
+    *given: object,
     inputs: Sequence[str] = (),
     request: Mapping[str, object] | None = None,
     tags: Sequence[str] = (),
@@ -73,6 +76,7 @@ def on_demand(
     """Declare a feature computed when asked: a plain function of `inputs` (features of the group, on-demand ones
     included) and of `request` (name to type). The same code runs in serving and in training sets."""
     frame = sys._getframe(1)
+    _check_given("on_demand", given, "inputs=['clicks_1h']")
 
     @located
     def decorate(function: FunctionType) -> DeclaredOnDemand:
@@ -93,9 +97,9 @@ def on_demand(
 
 @located
 def feature_group(
-    *,
-    name: str,
-    entity: str | Sequence[str],
+    *given: object,
+    name: str = "",
+    entity: str | Sequence[str] = (),
     retention: str | int = 7 * DAY,
     owner: str = "",
     tags: Sequence[str] = (),
@@ -108,6 +112,7 @@ def feature_group(
     `bundle` share a Flink job, and so the reading of their sources; by default a group has a job of its own.
     """
 
+    _check_given("feature_group", given, "name='user_clicks', entity='user_id'")
     location = author_place()
 
     def decorate(cls: C) -> C:
@@ -128,6 +133,12 @@ def feature_group(
         return cls
 
     return decorate
+
+
+def _check_given(decorator: str, given: tuple[object, ...], example: str) -> None:
+    """Its arguments are given by name; without brackets Python gives it the function itself."""
+    if given:
+        raise located_error(f"{author_place()}: @{decorator} takes its arguments by name: @{decorator}({example})")
 
 
 def _check_function(decorator: str, function: object) -> None:

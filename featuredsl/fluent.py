@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 from abc import abstractmethod
 from typing import NoReturn, Self
 
-from featuredsl.errors import DefinitionError, unknown
+from featuredsl.errors import DefinitionError
 from featuredsl.operations import BANNED
+from featuredsl.protocols import COLUMN, refusing
 from featuredsl.times import parse_duration
 
 
+@refusing(COLUMN)
 class Fluent:
     """The methods of an expression. Null in, null out, unless the method says otherwise."""
 
@@ -20,7 +23,10 @@ class Fluent:
         """The operation on this expression and others; `swapped` turns the order round."""
 
     def __bool__(self) -> bool:
-        raise DefinitionError("a column has no truth value: use & | ~ for and, or, not")
+        raise DefinitionError(
+            "a column has no truth value: use & | ~ for and, or, not, .is_in(…) for in, .between(…) for a <= x <= b, "
+            "if_else(…) for if, min_of(…) and max_of(…) for min() and max()"
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("_"):
@@ -29,7 +35,9 @@ class Fluent:
             raise DefinitionError(f"there is no {name}(): {BANNED[name]}")
         kind = type(self)
         known = tuple(sorted(n for n in dir(kind) if not n.startswith("_") and callable(getattr(kind, n))))
-        raise DefinitionError(unknown("operation", name, "expressions", known))
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f" Did you mean .{near[0]}()?" if near else ""
+        raise DefinitionError(f"a column has no .{name}.{hint} There are: {', '.join(known)}")
 
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
         return self._call("==", other)

@@ -109,7 +109,8 @@ def _advice(module: ModuleType, error: Exception) -> str | None:
     if isinstance(error, TypeError) and (found := re.match(r"(\w+).*unexpected keyword argument '(\w+)'", text)):
         function = vars(module).get(found[1])
         if callable(function):
-            return unknown("option", found[2], found[1], tuple(inspect.signature(function).parameters))
+            known = tuple(p.name for p in inspect.signature(function).parameters.values() if p.kind != p.VAR_POSITIONAL)
+            return unknown("option", found[2], found[1], known)
     return None
 
 

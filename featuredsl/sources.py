@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NoReturn
 
 from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError
@@ -103,6 +104,14 @@ class EventSource:
             within_us=within_us,
             origin=None,
             tags=column_tags(name, columns, pii, tags or {}),
+        )
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"source {self.name!r} has no {name!r}; its events are the parameter of a feature method: "
+            f"def f(e: {self.name}) -> …: return e.{name}…"
         )
 
     def _set(self, **fields: object) -> None:

@@ -15,6 +15,7 @@ from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
+from featuredsl.protocols import LOOKUP, refusing
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.summaries import Summaries
 from featuredsl.times import parse_duration
@@ -22,6 +23,7 @@ from featuredsl.traced import TracedAggregate
 from featuredsl.wide.table import first_row, wide_aggregate
 
 
+@refusing(LOOKUP)
 @dataclass(frozen=True, slots=True)
 class TracedLookup:
     """The latest value of a column; `columns` decide ties of equal (event time, sequence)."""
@@ -32,7 +34,7 @@ class TracedLookup:
     where: Node | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stream:
     """The events of a source inside a feature method: `e.count()`, `e.price.sum()`, `e.filter(…)`."""
 

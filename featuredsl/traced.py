@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from featuredsl.aggregators import Aggregate, ratio_of
 from featuredsl.dtypes import NUMERIC
 from featuredsl.errors import DefinitionError
+from featuredsl.protocols import AGGREGATE, refusing
 
 
+@refusing(AGGREGATE)
 @dataclass(frozen=True, slots=True)
 class TracedAggregate:
     """An aggregate that still needs its window. `a / b` is the ratio of two, null when b is 0."""

@@ -55,7 +55,9 @@ class at:
             made = type(error) if isinstance(error, DefinitionError) else DefinitionError
             raise self._located(made, str(error), trace) from None
         if self._code is not None and isinstance(error, Exception):
-            raise self._located(DefinitionError, f"{type(error).__name__}: {error}", trace) from error
+            text = str(error) if isinstance(error, AttributeError) else f"{type(error).__name__}: {error}"
+            text += "; columns are expressions: use their own methods and operators" if "Expr" in text else ""
+            raise self._located(DefinitionError, text, trace) from error
 
     def _located(self, kind: type[DefinitionError], text: str, trace: TracebackType | None) -> DefinitionError:
         return located_error(f"{self._what} ({self._place(trace)}): {text}", kind)

@@ -60,6 +60,22 @@ COLUMNS = {
     "unknown operation": one("return e.price.summ()", "float"),
     "an operation that does not exist on purpose": one('return e.filter(e.item.like("a%")).count()'),
     "and instead of &": one("return e.filter(e.n > 1 and e.price > 2).count()"),
+    "in instead of is_in": one('return e.filter(e.item in ["a"]).count()'),
+    "len of a column": one("return e.filter(len(e.item) > 1).count()"),
+    "part of a text by brackets": one('return e.filter(e.item[:2] == "ab").count()'),
+    "a function of math": one("return math.sqrt(e.price).sum()", "float").replace(
+        "import annotations", "import annotations\n\nimport math", 1
+    ),
+    "round of Python": one("return round(e.price).sum()", "float"),
+    "a column in a text": one('return e.filter(e.item == f"{e.n}").count()'),
+    "a loop over a column": one("return sum(x for x in e.n)"),
+    "a number of numpy's": one("return np.log(e.price).sum()", "float").replace(
+        "import annotations", "import annotations\n\nimport numpy as np", 1
+    ),
+    "a method with too many arguments": one("return e.n.sum(2)"),
+    "an aggregate plus a number": one("return e.n.sum() + 1"),
+    "an aggregate compared": one("return e.n.sum() > 1", "bool"),
+    "an element of the latest value": one("return e.latest().item[0]", "str", options='ttl="1d"'),
     "two sources in one expression": one("return e.filter(e.item == v.item).count()", sources="e: clicks, v: views"),
     "filter with a number": one("return e.filter(e.n).count()"),
     "filter with a Python value": one("return e.filter(True).count()"),
@@ -71,6 +87,13 @@ COLUMNS = {
     "ratio with a number": one("return e.count() / 2", "float"),
 }
 DECLARATIONS = {
+    "feature without brackets": group("    @feature\n    def f(e: clicks) -> int:\n        return e.count()\n"),
+    "feature without freshness": group(COUNT.replace('freshness="realtime", ', "")),
+    "on_demand without brackets": group(
+        f"{COUNT}\n    @on_demand\n    def f(count: int) -> int:\n        return count\n"
+    ),
+    "group without brackets": f"{HEAD}\n@feature_group\nclass G:\n{COUNT}",
+    "the source itself": one("return clicks.count()"),
     "declared int but gives float": one("return e.price.sum()"),
     "no return type": one("return e.count()", ""),
     "unknown return type": one("return e.count()", "dict"),

@@ -79,7 +79,7 @@ def lit(value: Any) -> Literal:
         (lambda: e.price.ln() > 1, r"'>' of ln\(\) may differ between engines"),
         (lambda: (e.price.exp() * 2).round(), r"'round' of exp\(\)"),
         (lambda: e.country.like("a%"), r"there is no like\(\): .* use contains\(\)"),
-        (lambda: e.country.uper(), "Did you mean 'upper'"),
+        (lambda: e.country.uper(), "Did you mean .upper"),
         (lambda: if_else(True, 1, 2), r"when\(\) takes a condition on columns"),  # type: ignore[arg-type]
         (lambda: if_else(e.qty, 1, 2), "a boolean first"),
         (lambda: if_else(e.gift, 1, "a"), "values of one type"),
