@@ -85,6 +85,9 @@ def _header(source: EventSource, path: Path) -> list[str]:
     for name in (*source.time_columns.values(), *source.column_names):
         if name not in names:
             raise InputError(f"{path}: {unknown('column', name, path.name, tuple(names))}")
+    twice = [name for i, name in enumerate(names) if name.lower() in [other.lower() for other in names[:i]]]
+    if twice:
+        raise InputError(f"{path}: the header has column {twice[0]!r} twice (letter case does not count); rename one")
     return names
 
 

@@ -140,6 +140,10 @@ def values(result: HistoryResult) -> list[tuple[Any, ...]]:
         (b"a,1,-inf,true,%d\n" % T, "not_finite", "x"),
         (b"a,1,zero,true,%d\n" % T, "bad_type", "x"),
         (b"a,1,0.5,maybe,%d\n" % T, "bad_type", "ok"),
+        (b"a,1,1_0,true,%d\n" % T, "bad_type", "x"),
+        (b"a,1, 1.0,true,%d\n" % T, "bad_type", "x"),
+        (b"a,1,1e,true,%d\n" % T, "bad_type", "x"),
+        (b"a,1,0.5,yes,%d\n" % T, "bad_type", "ok"),
         (b",1,0.5,true,%d\n" % T, "null_entity", "u"),
     ],
 )

@@ -176,6 +176,14 @@ def test_csv_without_a_column(folder: Folder) -> None:
         folder.run()
 
 
+@pytest.mark.parametrize("second", ["price", "Price"])
+def test_csv_with_a_column_twice(folder: Folder, second: str) -> None:
+    folder.files["items"] = folder.path / "items.csv"
+    folder.files["items"].write_text(f"item,price,since,{second}\np,1.0,1767225600,2.0\n")
+    with pytest.raises(InputError, match=f"items.csv: the header has column '{second}' twice"):
+        folder.run()
+
+
 def test_a_table_needs_a_file(folder: Folder) -> None:
     del folder.files["items"]
     with pytest.raises(InputError, match="no file for source 'items': add --events items=FILE"):
