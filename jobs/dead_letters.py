@@ -19,7 +19,8 @@ from pathlib import Path
 from confluent_kafka import KafkaException, Message, Producer
 
 from featuredsl.errors import DependencyError, InputError, unknown
-from jobs.kafka import Offsets, end_offsets, ensure_topics, producer, read_all, topic_names
+from jobs.kafka import ensure_topics, producer, read_all, topic_names
+from jobs.kafka_offsets import Offsets, end_offsets
 from schemas.dead_letters import REPLAYED_HEADER, DeadLetter, read_letter
 from schemas.records import RecordError
 from schemas.topics import DEAD_LETTER_SUFFIX, dead_letter

@@ -31,7 +31,7 @@ from jobs.dead_letters import (
     plan_replay,
     selected,
 )
-from jobs.kafka import Offsets, end_offsets
+from jobs.kafka_offsets import Offsets, end_offsets
 from schemas.dead_letters import DeadLetter, printable
 
 SHOWN_REFUSALS = 20

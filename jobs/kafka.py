@@ -2,41 +2,36 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
-    IsolationLevel,
     KafkaError,
     KafkaException,
     Message,
     Producer,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+from confluent_kafka.admin import ConfigResource, NewTopic, ResourceType
 
-from featuredsl.errors import DependencyError, InputError
+from featuredsl.errors import DependencyError
+from jobs.kafka_client import (
+    ADMIN_TIMEOUT_S,
+    MAX_MESSAGE_BYTES,
+    POLL_S,
+    admin,
+    at_end,
+    consumer_options,
+    failed,
+    metadata,
+    unreachable,
+)
+from jobs.kafka_offsets import Offsets, end_offsets
 
 PARTITIONS = 2
-_COORDINATOR_MOVES = (
-    KafkaError.NOT_COORDINATOR,
-    KafkaError.COORDINATOR_NOT_AVAILABLE,
-    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
-)
-_LEADER_MOVES = (
-    KafkaError.NOT_LEADER_FOR_PARTITION,
-    KafkaError.LEADER_NOT_AVAILABLE,
-    KafkaError.UNKNOWN_TOPIC_OR_PART,
-)
-"""What a broker answers for a topic that was made a moment ago."""
-ADMIN_TIMEOUT_S = 15.0
-POLL_S = 0.2
-MAX_MESSAGE_BYTES = 8 * 1024 * 1024
-Offsets = Mapping[tuple[str, int], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +57,12 @@ def ensure_topics(
     """
     squeezed = set(compacted)
     wanted = dict.fromkeys([*names, *squeezed])
-    admin = _admin(bootstrap)
-    present = _metadata(admin, bootstrap)
+    client = admin(bootstrap)
+    present = metadata(client, bootstrap)
     new = [_new_topic(name, partitions, name in squeezed) for name in wanted if name not in present]
     if not new:
         return []
-    for name, future in admin.create_topics(new, operation_timeout=ADMIN_TIMEOUT_S).items():
+    for name, future in client.create_topics(new, operation_timeout=ADMIN_TIMEOUT_S).items():
         try:
             future.result(ADMIN_TIMEOUT_S)
         except KafkaException as error:
@@ -75,6 +70,20 @@ def ensure_topics(
                 msg = f"cannot create the topic {name!r} on {bootstrap}: {error.args[0].str()}"
                 raise DependencyError(msg) from error
     return [topic.topic for topic in new]
+
+
+def delete_topics(bootstrap: str, names: Sequence[str]) -> None:
+    """Delete topics; those that are gone already are no error."""
+    if not names:
+        return
+    client = admin(bootstrap)
+    for name, future in client.delete_topics(list(names), operation_timeout=ADMIN_TIMEOUT_S).items():
+        try:
+            future.result(ADMIN_TIMEOUT_S)
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                msg = f"cannot delete the topic {name!r} on {bootstrap}: {error.args[0].str()}"
+                raise DependencyError(msg) from error
 
 
 def producer(bootstrap: str, **options: object) -> Producer:
@@ -92,71 +101,9 @@ def producer(bootstrap: str, **options: object) -> Producer:
     )
 
 
-def partitions_of(bootstrap: str, topics: Iterable[str]) -> list[TopicPartition]:
-    """All partitions of the topics. Raises InputError for a topic that does not exist."""
-    present = _metadata(_admin(bootstrap), bootstrap)
-    result: list[TopicPartition] = []
-    for topic in topics:
-        if topic not in present:
-            msg = f"no topic {topic!r} on {bootstrap}; topics are {', '.join(sorted(present)) or 'none'}"
-            raise InputError(msg)
-        result += [TopicPartition(topic, number) for number in range(present[topic])]
-    return result
-
-
 def topic_names(bootstrap: str) -> list[str]:
     """Names of all topics, sorted."""
-    return sorted(_metadata(_admin(bootstrap), bootstrap))
-
-
-def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """The offset after the last readable (committed) record of every partition."""
-    partitions = partitions_of(bootstrap, topics)
-    deadline = time.monotonic() + ADMIN_TIMEOUT_S
-    while True:
-        try:
-            return _end_offsets(bootstrap, partitions)
-        except KafkaException as error:
-            moving = error.args[0].code() in _LEADER_MOVES
-            if not moving or time.monotonic() > deadline:
-                raise _unreachable(bootstrap, error) from error
-            time.sleep(POLL_S)
-
-
-def _end_offsets(bootstrap: str, partitions: Iterable[TopicPartition]) -> dict[tuple[str, int], int]:
-    # The client is kept in a variable: when it is collected, its open requests never end.
-    admin = _admin(bootstrap)
-    request = {partition: OffsetSpec.latest() for partition in partitions}
-    futures = admin.list_offsets(
-        request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ADMIN_TIMEOUT_S
-    )
-    found = {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S) for p, future in futures.items()}
-    return {place: result.offset for place, result in found.items()}
-
-
-def committed_offsets(bootstrap: str, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
-    """The offsets that a consumer group has committed; a partition without a commit is -1."""
-    partitions = partitions_of(bootstrap, topics)
-    reader = Consumer(_consumer_options(bootstrap, group))
-    try:
-        found = _committed(reader, partitions)
-        return {(p.topic, p.partition): max(p.offset, -1) for p in found}
-    except KafkaException as error:
-        raise _unreachable(bootstrap, error) from error
-    finally:
-        reader.close()
-
-
-def _committed(reader: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
-    """Committed offsets; a coordinator that is only just being chosen is asked again."""
-    deadline = time.monotonic() + ADMIN_TIMEOUT_S
-    while True:
-        try:
-            return list(reader.committed(partitions, timeout=ADMIN_TIMEOUT_S))
-        except KafkaException as error:
-            if error.args[0].code() not in _COORDINATOR_MOVES or time.monotonic() > deadline:
-                raise
-            time.sleep(POLL_S)
+    return sorted(metadata(admin(bootstrap), bootstrap))
 
 
 def read_all(
@@ -169,16 +116,16 @@ def read_all(
     """
     stop_at = dict(end_offsets(bootstrap, [topic]) if until is None else until)
     begin = start or {}
-    reader = Consumer(_consumer_options(bootstrap, "featuredsl-read") | {"enable.partition.eof": True})
+    reader = Consumer(consumer_options(bootstrap, "featuredsl-read") | {"enable.partition.eof": True})
     try:
         todo = {number for (name, number), end in stop_at.items() if name == topic and end > 0}
         reader.assign([TopicPartition(topic, n, begin.get((topic, n), OFFSET_BEGINNING)) for n in sorted(todo)])
         while todo:
             for message in reader.consume(1000, POLL_S):
-                if _at_end(message):
+                if at_end(message):
                     todo.discard(message.partition())
                     continue
-                if _failed(message, bootstrap):
+                if failed(message, bootstrap):
                     continue
                 record = _record(message)
                 end = stop_at[topic, record.partition]
@@ -197,13 +144,13 @@ def consume(bootstrap: str, topics: Iterable[str], group: str, stop: Callable[[]
     `stop()` is true. A record counts as done when the caller asks for the next one; done records are
     committed at least every 200 records and at the end: after a crash some are delivered again, none is lost.
     """
-    reader = Consumer(_consumer_options(bootstrap, group) | {"auto.offset.reset": "earliest"})
+    reader = Consumer(consumer_options(bootstrap, group) | {"auto.offset.reset": "earliest"})
     pending = 0
     try:
         reader.subscribe(list(topics))
         while not stop():
             message = reader.poll(POLL_S)
-            if message is None or _failed(message, bootstrap):
+            if message is None or failed(message, bootstrap):
                 pending = _commit(reader, pending)
                 yield None
                 continue
@@ -223,18 +170,6 @@ def _commit(reader: Consumer, pending: int) -> int:
     return 0
 
 
-def _admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
-
-
-def _metadata(admin: AdminClient, bootstrap: str) -> dict[str, int]:
-    try:
-        topics = admin.list_topics(timeout=ADMIN_TIMEOUT_S).topics
-    except KafkaException as error:
-        raise _unreachable(bootstrap, error) from error
-    return {name: len(topic.partitions) for name, topic in topics.items()}
-
-
 def _new_topic(name: str, partitions: int, compacted: bool) -> NewTopic:
     config = {"retention.ms": "-1", "max.message.bytes": str(MAX_MESSAGE_BYTES)}
     if compacted:
@@ -245,42 +180,12 @@ def _new_topic(name: str, partitions: int, compacted: bool) -> NewTopic:
 def topic_config(bootstrap: str, topic: str) -> dict[str, str]:
     """The configuration of a topic, as the broker reports it."""
     resource = ConfigResource(ResourceType.TOPIC, topic)
-    admin = _admin(bootstrap)
+    client = admin(bootstrap)
     try:
-        entries = admin.describe_configs([resource])[resource].result(ADMIN_TIMEOUT_S)
+        entries = client.describe_configs([resource])[resource].result(ADMIN_TIMEOUT_S)
     except KafkaException as error:
-        raise _unreachable(bootstrap, error) from error
+        raise unreachable(bootstrap, error) from error
     return {name: entry.value for name, entry in entries.items()}
-
-
-def _consumer_options(bootstrap: str, group: str) -> dict[str, object]:
-    return {
-        "bootstrap.servers": bootstrap,
-        "group.id": group,
-        "enable.auto.commit": False,
-        "enable.auto.offset.store": False,
-        "auto.offset.reset": "earliest",
-        "isolation.level": "read_committed",
-        "fetch.message.max.bytes": MAX_MESSAGE_BYTES,
-        "fetch.wait.max.ms": 50,
-        "log_level": 2,
-    }
-
-
-def _at_end(message: Message) -> bool:
-    """True for the end-of-partition event: it comes even where the last offsets hold no readable record."""
-    error = message.error()
-    return error is not None and error.code() == KafkaError._PARTITION_EOF
-
-
-def _failed(message: Message, bootstrap: str) -> bool:
-    """False for a record; True for a transient client event; raises for an error that will not pass."""
-    error = message.error()
-    if error is None:
-        return False
-    if error.fatal() or error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._ALL_BROKERS_DOWN):
-        raise _unreachable(bootstrap, KafkaException(error))
-    return True
 
 
 def _record(message: Message) -> Record:
@@ -301,7 +206,3 @@ def _headers(found: Any) -> tuple[tuple[str, bytes | None], ...]:
 
 def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
-
-
-def _unreachable(bootstrap: str, error: KafkaException) -> DependencyError:
-    return DependencyError(f"Kafka at {bootstrap} does not answer: {error.args[0].str()}")

@@ -10,7 +10,7 @@ from confluent_kafka import KafkaError, Message
 
 from examples.open_bandit.events import Record, heartbeat
 from featuredsl.errors import DependencyError
-from jobs import kafka
+from jobs import kafka, kafka_offsets
 from schemas import topics
 
 ANY_PARTITION = -1
@@ -27,7 +27,8 @@ class Sender:
     def __init__(self, bootstrap: str, prefix: str, names: Iterable[str]) -> None:
         self._topics = {name: topics.topic(prefix, name) for name in names}
         self._partitions = {
-            name: [p.partition for p in kafka.partitions_of(bootstrap, [topic])] for name, topic in self._topics.items()
+            name: [p.partition for p in kafka_offsets.partitions_of(bootstrap, [topic])]
+            for name, topic in self._topics.items()
         }
         self._producer = kafka.producer(bootstrap)
         self._failure: KafkaError | None = None

@@ -12,7 +12,7 @@ from examples.open_bandit.report import Check, Stage
 from examples.open_bandit.run import DEFINITIONS
 from examples.open_bandit.week import Loop
 from featuredsl.registry import Registry
-from jobs import kafka
+from jobs import kafka, kafka_offsets
 from schemas import topics
 
 MIN_VALUES = 500
@@ -72,7 +72,7 @@ def batches(loop: Loop) -> Stage:
     landed = sum(source["landed"] for run in runs for source in run["sources"].values())
     rejected = sum(source["rejected"] for run in runs for source in run["sources"].values())
     written = sum(group["entities"] for run in runs for group in run["groups"])
-    ends = kafka.end_offsets(
+    ends = kafka_offsets.end_offsets(
         loop.settings.kafka, [loop.settings.prefix + name for name in (topics.EXPOSURES, topics.CLICKS)]
     )
     wanted = sum(loop.sender.sent[name] for name in (topics.EXPOSURES, topics.CLICKS))

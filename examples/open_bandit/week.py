@@ -25,7 +25,7 @@ from examples.open_bandit.sender import Sender
 from examples.open_bandit.setting_up import Jobs, Service
 from featuredsl.settings import Settings
 from featuredsl.times import format_time
-from jobs import kafka
+from jobs import kafka_offsets
 from jobs.wait import wait_until
 from schemas import topics
 
@@ -135,7 +135,7 @@ class Loop:
         wanted = counts.decisions - counts.failures + self.extra_predictions + beats
 
         def missing() -> str | None:
-            found = sum(kafka.end_offsets(self.settings.kafka, [topic]).values())
+            found = sum(kafka_offsets.end_offsets(self.settings.kafka, [topic]).values())
             return None if found >= wanted else f"{found} of {wanted} records"
 
         wait_until(missing, LOG_WAIT_S, "the prediction log is not complete")

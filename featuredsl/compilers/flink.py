@@ -132,7 +132,7 @@ def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> 
         columns,
         (
             ("connector", "kafka"),
-            ("topic", config.prefix + source.topic),
+            ("topic", config.topics_of(source.topic)),
             ("properties.bootstrap.servers", config.kafka),
             ("properties.group.id", config.group_id),
             ("properties.isolation.level", "read_committed"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
@@ -12,12 +12,19 @@ from featuredsl.plan import GroupPlan
 
 @dataclass(frozen=True, slots=True)
 class StreamConfig:
-    """Where a feature job reads and writes."""
+    """Where a feature job reads and writes. `refills`: a source's topic to one beside it that is read too, both with
+    the prefix."""
 
     kafka: str
     redis: str
     prefix: str
     group_id: str
+    refills: Mapping[str, str] = field(default_factory=dict)
+
+    def topics_of(self, topic: str) -> str:
+        """What the source of a topic (without the prefix) reads, as Flink's list."""
+        full = self.prefix + topic
+        return f"{full};{self.refills[full]}" if full in self.refills else full
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ KEYS = ("kafka", "redis", "prefix", "group_id", "registry", "versions")
 
 def statements(config: Mapping[str, Any]) -> list[str]:
     """The SQL of the job. `config` has kafka, redis, prefix, group_id, registry (folder) and versions: group to the
-    store version that it fills."""
+    store version that it fills; `refills` may map topics to those with what they have forgotten."""
     registry = Registry.load(config["registry"])
     plans = {version: registry.plan_of(name, version) for name, version in config["versions"].items()}
     targets = [GroupTarget(plan, store_layout(plan, version)) for version, plan in plans.items()]
@@ -31,6 +31,7 @@ def stream_config(config: Mapping[str, Any]) -> StreamConfig:
         redis=config["redis"],
         prefix=config["prefix"],
         group_id=config["group_id"],
+        refills=config.get("refills", {}),
     )
 
 

@@ -25,7 +25,7 @@ from jobs.flink.handle import find_jobs
 from jobs.flink.lag import read_up_to, summed
 from jobs.flink.records import file_stem, read_records
 from jobs.flink.rest import call
-from jobs.kafka import Offsets, committed_offsets, end_offsets
+from jobs.kafka_offsets import Offsets, committed_offsets, end_offsets
 from monitors.freshness import Measured
 
 RUNNING = "RUNNING"

@@ -10,7 +10,7 @@ from typing import Any
 from featuredsl.errors import DependencyError, FeatureError, InputError
 from jobs.flink.lag import behind
 from jobs.flink.rest import call, root_cause
-from jobs.kafka import Offsets, committed_offsets, end_offsets
+from jobs.kafka_offsets import Offsets, committed_offsets, end_offsets, readable_ends
 from jobs.wait import wait_until
 
 TERMINAL = ("FAILED", "CANCELED", "FINISHED", "SUSPENDED")
@@ -59,14 +59,13 @@ class JobHandle:
         checkpoint that is triggered later must complete: operators and sinks flush before its barrier. It is
         triggered no earlier than `WATERMARK_S` after the sources were there, so that what the last records
         set free by moving event time is written too. Raises FeatureError with the root cause when the job
-        fails, DependencyError after `timeout_s`. Topics must be written without transactions (a trailing
-        marker is an offset that no consumer ever reads).
+        fails, DependencyError after `timeout_s`.
         """
         watched = tuple(topics or self.topics)
         if not (self.kafka and self.group_id and watched):
             msg = f"the job {self.name} has no Kafka group and topics to wait for"
             raise InputError(msg)
-        targets = end_offsets(self.kafka, watched)
+        targets = readable_ends(self.kafka, end_offsets(self.kafka, watched))
         deadline = time.monotonic() + timeout_s
         wait_until(lambda: self._lag(targets, watched), timeout_s, f"the job {self.name} is behind")
         reached = time.monotonic()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import quote
 
 from jobs.flink.rest import call
-from jobs.kafka import Offsets
+from jobs.kafka_offsets import Offsets
 
 NOTHING_READ = -1
 _BATCH = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
@@ -23,7 +23,8 @@ class JobRecord:
     """A submitted feature job: `versions` maps its groups to the store versions that it fills.
 
     `restored_from` is the checkpoint that it began with, `before` are the jobs to end once readers have moved,
-    `published` says that they have.
+    `published` says that they have. `plan` is the file of its compiled plan; None where a release before kept none.
+    `refills` are topics with landed records, by the topic that has forgotten them.
     """
 
     name: str
@@ -34,6 +35,8 @@ class JobRecord:
     restored_from: str | None = None
     before: tuple[str, ...] = ()
     published: bool = False
+    plan: str | None = None
+    refills: Mapping[str, str] = field(default_factory=dict)
 
 
 def file_stem(name: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pyflink.datastream import StreamExecutionEnvironment
-from pyflink.table import StreamTableEnvironment
+from pyflink.table import CompiledPlan, PlanReference, StatementSet, StreamTableEnvironment
 
 CHECKPOINT_INTERVAL_MS = 10_000
 RESTART_ATTEMPTS = 8
@@ -48,6 +48,7 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
         "pipeline.auto-watermark-interval": "100 ms",
         **_restarts(int(config.get("restart_attempts", RESTART_ATTEMPTS))),
         "table.local-time-zone": "UTC",
+        "table.plan.compile.catalog-objects": "SCHEMA",
         "table.exec.source.idle-timeout": f"{config.get('idle_timeout_ms', 0)} ms",
         "table.exec.state.ttl": f"{config.get('state_ttl_ms', 0)} ms",
         "table.exec.mini-batch.enabled": "true" if mini_batch else "false",
@@ -88,12 +89,35 @@ def table_environment(config: Mapping[str, Any]) -> StreamTableEnvironment:
 
 
 def run_statements(config: Mapping[str, Any], statements: Sequence[str]) -> None:
-    """Execute DDL in order and all INSERTs as one job."""
+    """Execute DDL in order and all INSERTs as one job.
+
+    With `plan`, the name of a file, the INSERTs are compiled and kept there before they run; where the file exists,
+    what it holds runs instead of them: the operators of a job that goes on from state are those that wrote it.
+    """
     environment = table_environment(config)
-    inserts = environment.create_statement_set()
+    inserts = [statement for statement in statements if statement.lstrip().upper().startswith("INSERT")]
     for statement in statements:
-        if statement.lstrip().upper().startswith("INSERT"):
-            inserts.add_insert_sql(statement)
-        else:
+        if statement not in inserts:
             environment.execute_sql(statement)
-    inserts.execute()
+    if "plan" not in config:
+        _together(environment, inserts).execute()
+        return
+    path = Path(config["plan"])
+    if not path.exists():
+        _keep(_together(environment, inserts).compile_plan(), path)
+    loaded = environment.load_plan(PlanReference.from_file(path))
+    CompiledPlan(loaded._j_compiled_plan, environment).execute()  # PyFlink 2.2 gives it an environment that cannot run
+
+
+def _together(environment: StreamTableEnvironment, inserts: Sequence[str]) -> StatementSet:
+    made = environment.create_statement_set()
+    for insert in inserts:
+        made.add_insert_sql(insert)
+    return made
+
+
+def _keep(plan: CompiledPlan, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    part.write_text(plan.as_json_string(), encoding="utf-8")
+    part.replace(path)

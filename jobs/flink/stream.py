@@ -22,15 +22,19 @@ from jobs.flink.admission import admit, check_eviction
 from jobs.flink.beginning import Beginning, Found, beginning, published, restored, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import Say, fill_batches, publish
-from jobs.flink.records import JobRecord, newest_checkpoint, read_record, read_records, write_record
+from jobs.flink.records import JobRecord, file_stem, newest_checkpoint, read_record, read_records, write_record
 from jobs.flink.start_lock import one_start
 from jobs.flink.submit import checkpoint_dir, submit
-from jobs.kafka import end_offsets, ensure_topics
+from jobs.kafka import ensure_topics
+from jobs.kafka_offsets import end_offsets
+from jobs.refill import refill, remove_refills
 from schemas.topics import dead_letter
 
 MODULE = "jobs.flink.feature_job"
 RUNNING_S = 120.0
 WARM_S = 24 * 3600.0
+REFILL_IDLE_MS = 60_000
+"""A topic with landed records ends; event time must not wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +160,7 @@ class _Start:
         before = self._before(say)
         admit(self.settings.flink, self.name, tuning.parallelism, before)
         begin = self._beginning(fresh, restore)
-        record = self._submit(begin, tuning, tuple(sorted(before)))
+        record = self._submit(begin, tuning, tuple(sorted(before)), self._refills(begin, say))
         if begin.restore:
             say(f"going on from {begin.restore}")
         if begin.warm:
@@ -194,7 +198,20 @@ class _Start:
         folder = checkpoint_dir(self.settings)
         return newest_checkpoint(self.settings.flink, self.record.job_id, folder) or self.record.restored_from
 
-    def _submit(self, begin: Beginning, tuning: Tuning, before: tuple[str, ...]) -> JobRecord:
+    def _refills(self, begin: Beginning, say: Say) -> dict[str, str]:
+        """Topics with what others have forgotten; those of the job whose state it goes on from."""
+        settings, token = self.settings, str(time.time_ns() // 1000)
+        if begin.restore is not None:
+            return dict(self.record.refills) if self.record else {}
+        found = {
+            (topic := settings.prefix + source.topic): refill(
+                settings.require("kafka"), settings.home, topic, source, token, say
+            )
+            for source in self.sources
+        }
+        return {topic: name for topic, name in found.items() if name}
+
+    def _submit(self, begin: Beginning, tuning: Tuning, before: tuple[str, ...], refills: dict[str, str]) -> JobRecord:
         """Submit the job and remember it, before readers hear of it."""
         settings, versions = self.settings, dict(begin.versions)
         group_id = settings.prefix + "-".join(["features", *(f"{name}@{v}" for name, v in versions.items())])
@@ -204,17 +221,25 @@ class _Start:
             "redis": settings.require("redis"),
             "prefix": settings.prefix,
             "group_id": group_id,
-            "topics": list(self.topics),
+            "topics": [*self.topics, *refills.values()],
+            "refills": refills,
             "registry": str(settings.registry),
             "versions": versions,
             "state_ttl_ms": 2 * max(longest_reach_us(plan) for plan in self.plans) // 1000,
-            **tuning.config(),
+            **(
+                replace(tuning, idle_timeout_ms=tuning.idle_timeout_ms or REFILL_IDLE_MS) if refills else tuning
+            ).config(),
         }
+        plan = self._plan(begin, group_id)
+        config |= {} if plan is None else {"plan": plan}
         if begin.restore is None:
             with self.store() as store:
                 store.replies(reset_commands(group_id, [source.name for source in self.sources]))
         handle = submit(MODULE, config, settings, restore=begin.restore or "")
-        record = JobRecord(self.name, handle.job_id, group_id, versions, self.topics, begin.restore, before)
+        topics = (*self.topics, *refills.values())
+        record = JobRecord(
+            self.name, handle.job_id, group_id, versions, topics, begin.restore, before, plan=plan, refills=refills
+        )
         write_record(records_folder(settings), record)
         self._note(handle, begin)
         try:
@@ -225,6 +250,15 @@ class _Start:
             msg = f"{error}; if {begin.restore} does not fit this job, begin anew beside it: `featuredsl rebuild`"
             raise type(error)(msg) from error
         return record
+
+    def _plan(self, begin: Beginning, group_id: str) -> str | None:
+        """The file of the compiled plan: that of the job whose state it goes on from, a new one for a job without."""
+        if begin.restore is not None and self.record is not None and self.record.group_id == group_id:
+            return self.record.plan
+        path = plans_folder(self.settings) / f"{file_stem(group_id)}.json"
+        if begin.restore is None:
+            path.unlink(missing_ok=True)
+        return str(path)
 
     def _note(self, handle: JobHandle, begin: Beginning) -> None:
         """What the online store remembers of the job: what it fills, and where its progress is."""
@@ -244,6 +278,8 @@ class _Start:
                 JobHandle(job_id, self.name, self.settings.flink).cancel()
                 say(f"ended the job before it, {job_id}")
         write_record(records_folder(self.settings), replace(record, before=(), published=True))
+        used = {name for record in read_records(records_folder(self.settings)) for name in record.refills.values()}
+        remove_refills(self.settings.kafka, self.topics, used)
 
     def handle(self, record: JobRecord) -> JobHandle:
         settings = self.settings
@@ -261,6 +297,11 @@ def job_name(settings: Settings, groups: Sequence[str]) -> str:
 def records_folder(settings: Settings) -> Path:
     """Where submitted jobs are recorded."""
     return settings.home / "flink" / "jobs"
+
+
+def plans_folder(settings: Settings) -> Path:
+    """Where the compiled plans of submitted jobs are kept: what runs, operator by operator."""
+    return settings.home / "flink" / "plans"
 
 
 def bundle_of(settings: Settings, group: str) -> tuple[str, ...]:

@@ -19,8 +19,9 @@ from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
 from featuredsl.tiles import STREAM_TIERS, store_layout
 from featuredsl.times import format_time
-from jobs.kafka import end_offsets
-from jobs.spark.landing import Batch, History, land, read_history
+from jobs.kafka_offsets import end_offsets
+from jobs.landed import Batch, History
+from jobs.spark.landing import land, read_history
 from jobs.spark.materialise import STORE_TIMEOUT_S, Materialised, Target, materialise
 from jobs.spark.point_in_time import register
 

@@ -1,35 +1,22 @@
-"""Kafka to Parquet history: bounded, idempotent batches of the rows of a source.
-
-Layout under `<home>/history/<topic>/`: `data/<offset ranges>/event_date=YYYY-MM-DD/*.parquet`, and
-`manifests/<offset ranges>.json`, written last. Only what a manifest names is history, so a batch is there
-completely or not at all; the offset ranges are in the path, so repeating a batch replaces it.
-"""
+"""Kafka to Parquet history (see `landed`): bounded, idempotent batches of the rows of a source."""
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
 import json
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from featuredsl.errors import DependencyError, InputError, StateError
+from featuredsl.errors import InputError
 from featuredsl.sources import EventSource
+from jobs.landed import Batch, History, Ranges, batch_name
 from jobs.spark.decode import REASONS, decode_all
 from jobs.spark.point_in_time import ARROW_TYPES, SPARK_TYPES
 
-MANIFEST_VERSION = 1
 EARLIEST = -2
-MAX_NAME = 200
 _POSITION = T.StructType(
     [
         T.StructField("_partition", T.IntegerType()),
@@ -40,94 +27,6 @@ _POSITION = T.StructType(
     ]
 )
 _OUTCOME = T.StructType([T.StructField("_reject", T.StringType()), T.StructField("_heartbeat", T.BooleanType())])
-Ranges = Mapping[int, tuple[int, int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """One landed batch: half-open offset ranges by partition, and what the records turned out to be."""
-
-    topic: str
-    ranges: dict[str, tuple[int, int]]
-    rows: int
-    heartbeats: int
-    rejected: dict[str, int] = field(default_factory=dict)
-    version: int = MANIFEST_VERSION
-
-    @property
-    def name(self) -> str:
-        """The file-system name, for example `0.0-120_1.0-98`."""
-        return _batch_name({int(p): span for p, span in self.ranges.items()})
-
-
-class History:
-    """The landed batches of one topic."""
-
-    def __init__(self, home: Path, topic: str) -> None:
-        self.topic = topic
-        self.root = home / "history" / topic
-        self.data = self.root / "data"
-        self.manifests = self.root / "manifests"
-
-    def batches(self) -> list[Batch]:
-        """Every landed batch, in the order of the offsets. Raises StateError for an unknown manifest."""
-        found = [_read_manifest(path) for path in self.manifests.glob("*.json")]
-        return sorted(found, key=lambda batch: sum(end for _, end in batch.ranges.values()))
-
-    def landed(self) -> dict[int, int]:
-        """The offset after the last landed record, by partition."""
-        ends: dict[int, int] = {}
-        for batch in self.batches():
-            for partition, (_, end) in batch.ranges.items():
-                ends[int(partition)] = max(end, ends.get(int(partition), 0))
-        return ends
-
-    def pending(self, end_offsets: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-        """What is on the topic and not landed. Raises StateError when the topic has shrunk."""
-        landed = self.landed()
-        shrunk = sorted(p for p, end in landed.items() if end > end_offsets.get(p, 0))
-        if shrunk:
-            msg = (
-                f"topic {self.topic!r} partition {shrunk[0]} ends at {end_offsets.get(shrunk[0], 0)}, but "
-                f"{landed[shrunk[0]]} records of it are landed in {self.root}: it was recreated; "
-                "use another topic prefix or move that folder away"
-            )
-            raise StateError(msg)
-        begins = {p: (landed.get(p, 0), end) for p, end in sorted(end_offsets.items())}
-        return {p: span for p, span in begins.items() if span[0] < span[1]}
-
-    def paths(self) -> list[str]:
-        """The Parquet folders of all landed batches that hold rows."""
-        return [str(self.data / batch.name) for batch in self.batches() if batch.rows]
-
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Only one writer at a time; leftovers of a writer that died are removed on entry."""
-        self.manifests.mkdir(parents=True, exist_ok=True)
-        self.data.mkdir(parents=True, exist_ok=True)
-        with (self.root / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                msg = f"another batch run is landing {self.topic!r} in {self.root}; wait for it and retry"
-                raise DependencyError(msg) from error
-            kept = {batch.name for batch in self.batches()}
-            for path in self.data.iterdir():
-                if path.name not in kept:
-                    shutil.rmtree(path)
-            yield
-
-    def commit(self, batch: Batch, staging: Path) -> None:
-        """Make a written batch part of the history: rename the data, then write the manifest."""
-        if staging.exists():
-            staging.replace(self.data / batch.name)
-        path = self.manifests / f"{batch.name}.json"
-        temporary = path.with_suffix(".tmp")
-        with temporary.open("w", encoding="utf-8") as file:
-            json.dump(asdict(batch), file, sort_keys=True)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
 
 
 def land(spark: SparkSession, bootstrap: str, source: EventSource, history: History, ends: Mapping[int, int]) -> Batch:
@@ -151,7 +50,7 @@ def land_records(raw: DataFrame, source: EventSource, history: History, ranges: 
     counted = decoded.observe(observation, *_counters())
     rows = counted.where("_reject IS NULL AND NOT _heartbeat").drop("_reject", "_heartbeat")
     dated = rows.withColumn("event_date", F.expr("date_format(timestamp_micros(ts_us), 'yyyy-MM-dd')"))
-    staging = history.data / f"{_batch_name(ranges)}.staging"
+    staging = history.data / f"{batch_name(ranges)}.staging"
     dated.write.mode("overwrite").partitionBy("event_date").parquet(str(staging))
     counts: dict[str, int] = observation.get
     batch = Batch(
@@ -245,17 +144,3 @@ def _counters() -> list[Column]:
         F.expr("count_if(_heartbeat)").alias("heartbeats"),
     ]
     return counters + [F.expr(f"count_if(_reject = '{reason}')").alias(reason) for reason in REASONS]
-
-
-def _batch_name(ranges: Ranges) -> str:
-    name = "_".join(f"{p}.{begin}-{end}" for p, (begin, end) in sorted(ranges.items()))
-    return name if len(name) <= MAX_NAME else hashlib.sha256(name.encode()).hexdigest()
-
-
-def _read_manifest(path: Path) -> Batch:
-    values = json.loads(path.read_text(encoding="utf-8"))
-    if values.get("version") != MANIFEST_VERSION:
-        msg = f"{path} has manifest version {values.get('version')!r}; this release reads {MANIFEST_VERSION}"
-        raise StateError(msg)
-    values["ranges"] = {p: (begin, end) for p, (begin, end) in values["ranges"].items()}
-    return Batch(**values)

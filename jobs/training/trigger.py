@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import orjson
 
 from featuredsl.errors import DependencyError
-from jobs import kafka
+from jobs import kafka, kafka_offsets
 from schemas.records import RecordError, read
 from schemas.topics import RETRAIN_TRIGGERS, topic
 
@@ -87,7 +87,7 @@ class TriggerReader:
 
     def poll(self) -> list[Trigger]:
         """Triggers that arrived since the last call, oldest first; records that are not triggers are counted."""
-        ends = kafka.end_offsets(self._bootstrap, [self._topic])
+        ends = kafka_offsets.end_offsets(self._bootstrap, [self._topic])
         if all(self._next.get(place, 0) >= end for place, end in ends.items()):
             return []
         news = [

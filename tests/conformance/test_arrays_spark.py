@@ -13,7 +13,8 @@ from pyspark.sql import SparkSession
 from featuredsl.compilers.scalar import SPARK, render
 from featuredsl.compilers.snapshot import snapshot
 from featuredsl.dtypes import DType
-from jobs.spark.landing import History, land_records, read_history
+from jobs.landed import History
+from jobs.spark.landing import land_records, read_history
 from jobs.spark.point_in_time import arrow_values, group_values, register
 from jobs.spark.runtime import SparkConfig, session
 from tests.conformance.array_groups import bare

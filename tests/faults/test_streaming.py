@@ -11,6 +11,8 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 from click.testing import CliRunner
@@ -22,13 +24,14 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.reader import FeatureReader, Registry
 from featuredsl.tiles import store_layout
 from jobs.flink.metrics_cli import Watcher
+from jobs.flink.rest import call
 from jobs.flink.stream_status import stream_status
-from jobs.flink.submit import submit
+from jobs.flink.submit import checkpoint_dir, submit
 from jobs.kafka import ensure_topics, read_all
 from localstack.flink import probe_flink
 from monitors.freshness import SLACK_US, Objective
 from tests.faults.conftest import WAIT_S, Running
-from tests.support.faulty import DEFINITIONS, USERS, EventLog, StackProcess
+from tests.support.faulty import DEFINITIONS, USERS, EventLog, StackProcess, recount
 from tests.support.wait import until
 
 DAY_MS = 86_400_000
@@ -154,6 +157,28 @@ def test_redis_is_full(running: Running) -> None:
     client.config_set("maxmemory", 0)
     running.check("maxmemory reached, noeviction", time.monotonic())
     running.check_no_failure()
+
+
+@pytest.mark.slow
+def test_checkpoints_cannot_be_written(running: Running) -> None:
+    folder = Path(url2pathname(urlsplit(checkpoint_dir(running.settings)).path)) / running.job.job_id
+    aside = folder.with_name(f"{folder.name}.aside")
+    failed = failed_checkpoints(running)
+    folder.rename(aside)
+    folder.write_text("a file where the folder was: nothing can be written below it")
+    running.log.send(running.log.random(1000))
+    until(lambda: failed_checkpoints(running) > failed, 60, "a checkpoint fails")
+    expected = recount(running.layout, running.log.good)
+    until(lambda: running.server.stored(running.layout.key_prefix) == expected, 30, "events are processed all the same")
+    folder.unlink()
+    aside.rename(folder)
+    running.check("checkpoints cannot be written for a while", time.monotonic())
+    running.check_no_failure()
+
+
+def failed_checkpoints(running: Running) -> int:
+    """Of the job since it began."""
+    return int(call(running.job.url, f"/jobs/{running.job.job_id}/checkpoints")["counts"]["failed"])
 
 
 @pytest.mark.slow

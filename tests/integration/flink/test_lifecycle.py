@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from featuredsl.cli.main import run
 from featuredsl.errors import InputError
@@ -25,8 +27,9 @@ from featuredsl.times import HOUR, SECOND
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import publish
 from jobs.flink.records import read_record
-from jobs.flink.stream import records_folder, start_stream
-from jobs.kafka import producer
+from jobs.flink.stream import job_name, records_folder, start_stream
+from jobs.kafka import producer, topic_names
+from jobs.landed import History
 from tests.support.stack import TestStack
 
 pytestmark = pytest.mark.timeout(900)
@@ -81,6 +84,21 @@ class Life:
             self.sent += 1
         out.flush(30)
 
+    def forget(self) -> None:
+        """The broker deletes the records that were landed."""
+        topic = f"{self.settings.prefix}visits"
+        landed = History(self.settings.home, topic).landed()
+        admin = AdminClient({"bootstrap.servers": self.settings.kafka})
+        begins = [TopicPartition(topic, partition, end) for partition, end in landed.items()]
+        for future in admin.delete_records(begins).values():
+            future.result(30)
+
+    def refills(self) -> list[str]:
+        """The topics with landed records."""
+        return [
+            name for name in topic_names(self.settings.kafka) if name.startswith(f"{self.settings.prefix}visits.refill")
+        ]
+
     def read(self, at_us: int | None = None) -> dict[str, FeatureValue]:
         with self.store() as store:
             reader = FeatureReader(store, Registry.load(self.settings.registry))
@@ -109,6 +127,14 @@ class Life:
     def store(self) -> OnlineStore:
         return OnlineStore(self.settings.redis, namespace=self.settings.prefix)
 
+    def plan(self) -> tuple[int, dict[str, object]]:
+        """When the compiled plan of the job was written, and what it holds."""
+        record = read_record(records_folder(self.settings), job_name(self.settings, ["visitor"]))
+        assert record is not None
+        assert record.plan is not None
+        path = Path(record.plan)
+        return path.stat().st_mtime_ns, json.loads(path.read_text())
+
     def running(self) -> list[str]:
         jobs = find_jobs(self.settings.flink, f"{self.settings.prefix}features-visitor")
         return [job_id for job_id, _, state in jobs if state not in TERMINAL]
@@ -136,12 +162,16 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     with pytest.raises(InputError, match=r"runs already \(job id .*rebuild"):
         start_stream(life.settings)
 
-    # ended and started again: the same store version, nothing counted twice or lost
+    # ended and started again: the same store version and plan, nothing counted twice or lost
+    plan = life.plan()
+    assert plan[1]["flinkVersion"]
+    assert "redis://" not in json.dumps(plan[1])
     first.cancel()
     life.send(5)
     second = start_stream(life.settings)
     second.wait_lag_zero()
     assert life.live() == base
+    assert life.plan() == plan
     assert life.values() == {"n": 15, "last": 15, "ever": 10}
     before = life.stored()
 
@@ -157,11 +187,14 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     with life.store() as store:
         store.set_current("visitor", base)
 
-    # values are lost; a rebuild fills a generation of its own, equal to the byte
+    # values are lost, and the topic has forgotten the events that were landed; a rebuild fills a generation of its own,
+    # equal to the byte
+    life.forget()
     with life.store() as store:
         store.round_trip([("DEL", *(f"visitor@{base}:{{k}}:{suffix}" for suffix in "RX"))])
     assert life.read()["n"].status == "NOT_FOUND"
     assert run(["rebuild", "visitor"]) == 0
+    assert len(refilled := life.refills()) == 1
     rebuilt = life.live()
     assert rebuilt != base == base_of(rebuilt)
     assert life.stored() == before
@@ -177,3 +210,5 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     assert base_of(life.live()) != base
     assert life.values() == {"n": 16, "last": 16, "total": 136, "ever": 16}
     assert len(life.running()) == 1
+    assert len(life.refills()) == 1
+    assert life.refills() != refilled

@@ -6,7 +6,8 @@ import pytest
 
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.settings import Settings
-from jobs.kafka import Record, consume, end_offsets, ensure_topics, producer, read_all, topic_config
+from jobs.kafka import Record, consume, ensure_topics, producer, read_all, topic_config
+from jobs.kafka_offsets import end_offsets, readable_ends
 from localstack.process import free_ports
 from tests.support.stack import TestStack
 
@@ -59,6 +60,29 @@ def test_bounded_read_over_transactions(settings: Settings) -> None:
         out.flush()
         end()
     assert numbers(list(read_all(settings.kafka, topic))) == [1, 3]
+    ends = end_offsets(settings.kafka, [topic])
+    assert ends == {(topic, 0): 6}
+    assert readable_ends(settings.kafka, ends) == {(topic, 0): 5}
+    assert readable_ends(settings.kafka, {(topic, 0): 4}) == {(topic, 0): 1}
+    for _ in range(20):
+        out.begin_transaction()
+        out.produce(topic, "never")
+        out.flush()
+        out.abort_transaction()
+    assert readable_ends(settings.kafka, end_offsets(settings.kafka, [topic])) == {(topic, 0): 5}
+
+
+def test_readable_ends_of_what_holds_no_record(settings: Settings) -> None:
+    topic = f"{settings.prefix}nothing"
+    ensure_topics(settings.kafka, [topic], partitions=1)
+    assert readable_ends(settings.kafka, {(topic, 0): 0}) == {(topic, 0): 0}
+    out = producer(settings.kafka, **{"transactional.id": f"{topic}-writer"})
+    out.init_transactions()
+    out.begin_transaction()
+    out.produce(topic, "never")
+    out.flush()
+    out.abort_transaction()
+    assert readable_ends(settings.kafka, {(topic, 0): 2}) == {(topic, 0): 0}
 
 
 def test_a_group_goes_on_where_it_stopped(settings: Settings) -> None:

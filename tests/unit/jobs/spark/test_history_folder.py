@@ -9,7 +9,8 @@ import pytest
 
 from featuredsl.errors import DependencyError, InputError, StateError
 from featuredsl.sources import EventSource
-from jobs.spark.landing import Batch, History, rows_schema
+from jobs.landed import Batch, History
+from jobs.spark.landing import rows_schema
 
 
 def landed(history: History, ranges: dict[str, tuple[int, int]], rows: int = 1) -> Batch:
