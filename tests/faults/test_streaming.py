@@ -6,6 +6,7 @@ The tests share one job and run in their order; each sends more events. The long
 from __future__ import annotations
 
 import json
+import os
 import signal
 import threading
 import time
@@ -291,6 +292,21 @@ def test_broker_is_killed(running: Running) -> None:
     ended = time.monotonic()
     running.log.send(running.log.random(1000))
     running.check("kill -9 broker for 20 s", ended)
+    running.check_counts()
+
+
+@pytest.mark.slow
+def test_broker_stands_still(running: Running) -> None:
+    running.log.send(running.log.random(1000))
+    broker = StackProcess.find(running.settings.home, "kafka", "kafka")
+    os.kill(broker.record.pid, signal.SIGSTOP)
+    try:
+        time.sleep(40)
+    finally:
+        os.kill(broker.record.pid, signal.SIGCONT)
+    ended = time.monotonic()
+    running.log.send(running.log.random(1000))
+    running.check("broker frozen for 40 s", ended)
     running.check_counts()
 
 
