@@ -12,16 +12,17 @@ costs one window operator and one grouping, which matters where planning and shu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
-from featuredsl.aggregators import Merge, Partial
+from featuredsl.aggregators import Partial
 from featuredsl.compilers import visible
 from featuredsl.compilers.edges import edge, query_time
 from featuredsl.compilers.relations import Relations
 from featuredsl.compilers.scalar import Dialect, floor_to, render
 from featuredsl.compilers.sessions import closed_sessions
+from featuredsl.compilers.stack_parts import REPEATED, UNIT, Slot, choose, listed, slots_of
 from featuredsl.compilers.totals import may_overflow, merged, summand
 from featuredsl.compilers.units import (
     LookupUnit,
@@ -33,25 +34,8 @@ from featuredsl.compilers.units import (
     null_of,
     rank_struct,
 )
-from featuredsl.dtypes import DType
 from featuredsl.plan import GroupPlan
 from featuredsl.window_kinds import Sliding
-
-UNIT = "fdsl_unit"
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """A column that partials of one kind share: those of different units never meet in a row."""
-
-    merge: Merge
-    dtype: DType
-    number: int
-
-    @property
-    def name(self) -> str:
-        kind = self.dtype.replace("[]", "_array")
-        return f"{self.merge}_{kind}_{self.number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +80,7 @@ class Stack:
         firsts = list(accumulate((len(sides) for sides in self.sides), initial=0))
         self.numbers = [tuple(range(a, b)) for a, b in pairwise(firsts)]
         self.first_lookup = firsts[-1]
-        self.slots = {unit: _slots(partials) for unit, partials in self.windows}
+        self.slots = {unit: slots_of(partials) for unit, partials in self.windows}
         names = {slot.name: slot for slots in self.slots.values() for slot in slots}
         self.all_slots = [names[name] for name in sorted(names)]
         self.ranks = len(self.lookups) + len(self.sessions)
@@ -136,7 +120,7 @@ class Stack:
         mine = [i for i, (unit, _) in enumerate(self.windows) if unit.source == source]
         latest = {n: unit for n, unit in self.numbered_lookups() if unit.source == source}
         numbers = [n for i in mine for n in self.numbers[i]] + list(latest)
-        sizes = {_listed(self.numbers[i]): self.windows[i][0].window.block_us for i in mine}
+        sizes = {listed(self.numbers[i]): self.windows[i][0].window.block_us for i in mine}
         blocks = {listed: floor_to("ts_us", str(size)) for listed, size in sizes.items() if size is not None}
         prompt = self.prompt(mine) if source in self.timed else ""
         numbered = {n: i for i in mine for n in self.numbers[i]}
@@ -156,7 +140,7 @@ class Stack:
     def order(self, mine: Sequence[int], latest: Mapping[int, LookupUnit], timed: bool) -> str:
         """What the rows of a source run over: their time, back in time, or when they were seen."""
         sides = [(n, i, side) for i in mine for n, side in zip(self.numbers[i], self.sides[i], strict=True)]
-        back = _listed([n for n, _, side in sides if side.back])
+        back = listed([n for n, _, side in sides if side.back])
         cases = {back: "-ts_us"} if back else {}
         cases |= {str(n): visible.seen(self.windows[i][0].tier) for n, i, side in sides if side.seen}
         if timed:
@@ -273,7 +257,7 @@ class Stack:
         columns = []
         for i, (unit, partials) in enumerate(self.windows):
             late = [p.number + level for p in self.late if p.position == i for level in range(self.levels)]
-            numbers = _listed([*self.numbers[i], *late])
+            numbers = listed([*self.numbers[i], *late])
             for j, (slot, partial) in enumerate(zip(self.slots[unit], partials, strict=True)):
                 value = f"CASE WHEN {UNIT} IN ({numbers}) THEN {slot.name} END"
                 columns.append(f"{merged(value, partial, self.dialect)} AS w{i}_p{j}")
@@ -285,7 +269,7 @@ class Stack:
             columns += [f"{last}.p{j} AS s{i}_p{j}" for j in range(len(self.sessions[i][1]))]
         return columns
 
-    def addable(self, slot: _Slot) -> str:
+    def addable(self, slot: Slot) -> str:
         """A slot's column, as what its sum is exact of where a partial in it needs that."""
         shared = zip((s for unit, _ in self.windows for s in self.slots[unit]), self.partials(), strict=True)
         wide = any(own == slot and may_overflow(partial) for own, partial in shared)
@@ -295,7 +279,7 @@ class Stack:
         """The partials of all windows, as their slots stand."""
         return [partial for _, partials in self.windows for partial in partials]
 
-    def lift(self, slot: _Slot, numbers_of: Mapping[int, int]) -> str:
+    def lift(self, slot: Slot, numbers_of: Mapping[int, int]) -> str:
         """What a row puts into a slot, by the numbers that stand for windows."""
         by_lift: dict[str, list[int]] = {}
         for number, position in numbers_of.items():
@@ -303,7 +287,7 @@ class Stack:
             for own, partial in zip(self.slots[unit], partials, strict=True):
                 if own == slot:
                     by_lift.setdefault(render(partial.lift, self.dialect), []).append(number)
-        cases = {_listed(numbers): text for text, numbers in by_lift.items()}
+        cases = {listed(numbers): text for text, numbers in by_lift.items()}
         return choose(cases, otherwise=null_of(slot.dtype, self.dialect))
 
     def rank(self, number: int, unit: LookupUnit, source: str) -> str:
@@ -328,41 +312,4 @@ class Stack:
 
     def times(self, relation: str, numbers: Sequence[int]) -> str:
         """The relation with every row repeated for each number."""
-        return _REPEATED[self.dialect.name](relation, numbers)
-
-
-def _repeated_duckdb(view: str, numbers: Sequence[int]) -> str:
-    values = ", ".join(f"({number})" for number in numbers)
-    return f"{view} CROSS JOIN (VALUES {values}) AS fdsl_units({UNIT})"
-
-
-def _repeated_spark(view: str, numbers: Sequence[int]) -> str:
-    return f"{view} LATERAL VIEW explode(array({_listed(numbers)})) fdsl_units AS {UNIT}"
-
-
-_REPEATED: dict[str, Callable[[str, Sequence[int]], str]] = {
-    "duckdb": _repeated_duckdb,
-    "spark": _repeated_spark,
-}
-
-
-def _slots(partials: Sequence[Partial]) -> tuple[_Slot, ...]:
-    used: dict[tuple[Merge, DType], int] = {}
-    slots = []
-    for partial in partials:
-        kind = (partial.merge, partial.dtype)
-        used[kind] = used.get(kind, -1) + 1
-        slots.append(_Slot(*kind, used[kind]))
-    return tuple(slots)
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers))
-
-
-def choose(cases: Mapping[str, str], otherwise: str) -> str:
-    """A CASE over the unit; the keys are lists of numbers."""
-    if not cases:
-        return otherwise
-    arms = " ".join(f"WHEN {UNIT} IN ({numbers}) THEN {text}" for numbers, text in cases.items())
-    return f"CASE {arms} ELSE {otherwise} END"
+        return REPEATED[self.dialect.name](relation, numbers)

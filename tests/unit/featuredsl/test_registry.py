@@ -15,7 +15,8 @@ from featuredsl import files as files_module
 from featuredsl.errors import DependencyError, InputError, StateError
 from featuredsl.files import LocalFiles
 from featuredsl.loader import load_definitions
-from featuredsl.registry import INDEX, KEPT, Registry, apply, history, vanished
+from featuredsl.registry import INDEX, Registry, apply, history, vanished
+from featuredsl.registry_index import KEPT
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "registry"
 SOURCE = '''

@@ -9,7 +9,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from featuredsl.registry import KEPT, Registry, apply
+from featuredsl.registry import Registry, apply
+from featuredsl.registry_index import KEPT
 from featuredsl.settings import Settings
 from jobs.spark import batch
 
