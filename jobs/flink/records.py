@@ -1,4 +1,7 @@
-"""What was submitted last under a name, kept below the home folder, and the checkpoint that it left."""
+"""What was submitted last under a name, kept in Redis and below the home folder, and the checkpoint that it left.
+
+Redis tells every machine from which jobs are submitted; the folder is what an emptied Redis cannot forget.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ from urllib.request import url2pathname
 
 from featuredsl.errors import FeatureError, StateError
 from featuredsl.files import LocalFiles
+from featuredsl.online.store import OnlineStore
+from featuredsl.settings import Settings
 from jobs.flink.rest import call
 
 NAME_BYTES = 120
@@ -24,7 +29,8 @@ class JobRecord:
 
     `restored_from` is the checkpoint that it began with, `before` are the jobs to end once readers have moved,
     `published` says that they have. `plan` is the file of its compiled plan; None where a release before kept none.
-    `refills` are topics with landed records, by the topic that has forgotten them.
+    `refills` are topics with landed records, by the topic that has forgotten them. `checkpoints` is the folder of its
+    checkpoints, as a URL.
     """
 
     name: str
@@ -37,6 +43,60 @@ class JobRecord:
     published: bool = False
     plan: str | None = None
     refills: Mapping[str, str] = field(default_factory=dict)
+    checkpoints: str | None = None
+
+    def to_json(self) -> str:
+        """As it is kept."""
+        return json.dumps(asdict(self), indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, content: bytes, where: str) -> JobRecord:
+        """The reverse of `to_json`. Raises StateError that says where it is kept."""
+        try:
+            data = json.loads(content)
+            lists = {key: tuple(data[key]) for key in ("topics", "before") if key in data}
+            required = {key: data[key] for key in ("name", "job_id", "group_id", "versions")}
+            return cls(**{**data, **required, **lists})
+        except (ValueError, KeyError, TypeError) as error:
+            msg = f"{where} is no record of a submitted job ({error!r}); remove it to start afresh"
+            raise StateError(msg) from error
+
+
+class Records:
+    """The submitted jobs of an installation (its prefix, its Redis), from whatever machine."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._redis = settings.require("redis")
+        self._key = f"featuredsl:{settings.prefix}submitted"
+        self._folder = records_folder(settings)
+
+    def read(self, name: str) -> JobRecord | None:
+        """The last submission of that name; None when there was none."""
+        with OnlineStore(self._redis) as store:
+            content = store.replies([("HGET", self._key, name)])[0]
+        return read_record(self._folder, name) if content is None else self._parsed(content, name)
+
+    def every(self) -> list[JobRecord]:
+        """The last submission of every name."""
+        with OnlineStore(self._redis) as store:
+            pairs = store.replies([("HGETALL", self._key)])[0]
+        shared = [self._parsed(text, name.decode()) for name, text in zip(pairs[::2], pairs[1::2], strict=True)]
+        names = {record.name for record in shared}
+        return shared + [record for record in read_records(self._folder) if record.name not in names]
+
+    def write(self, record: JobRecord) -> None:
+        """Replace the record of that name, in both places."""
+        write_record(self._folder, record)
+        with OnlineStore(self._redis) as store:
+            store.replies([("HSET", self._key, record.name, record.to_json())])
+
+    def _parsed(self, content: bytes, name: str) -> JobRecord:
+        return JobRecord.from_json(content, f"{name} in the Redis hash {self._key}")
+
+
+def records_folder(settings: Settings) -> Path:
+    """Where jobs that are submitted from here are recorded."""
+    return settings.home / "flink" / "jobs"
 
 
 def file_stem(name: str) -> str:
@@ -56,14 +116,7 @@ def _read(folder: Path, stem: str) -> JobRecord | None:
     content = LocalFiles(folder).read(f"{stem}.json")
     if content is None:
         return None
-    try:
-        data = json.loads(content)
-        lists = {key: tuple(data[key]) for key in ("topics", "before") if key in data}
-        required = {key: data[key] for key in ("name", "job_id", "group_id", "versions")}
-        return JobRecord(**{**data, **required, **lists})
-    except (ValueError, KeyError, TypeError) as error:
-        msg = f"{folder / stem}.json is no record of a submitted job ({error!r}); remove it to start afresh"
-        raise StateError(msg) from error
+    return JobRecord.from_json(content, f"{folder / stem}.json")
 
 
 def read_records(folder: Path) -> list[JobRecord]:
@@ -74,7 +127,7 @@ def read_records(folder: Path) -> list[JobRecord]:
 
 def write_record(folder: Path, record: JobRecord) -> None:
     """Replace the record of that name at once."""
-    LocalFiles(folder).replace(f"{file_stem(record.name)}.json", (json.dumps(asdict(record), indent=1) + "\n").encode())
+    LocalFiles(folder).replace(f"{file_stem(record.name)}.json", record.to_json().encode())
 
 
 def newest_checkpoint(url: str, job_id: str, folder_url: str) -> str | None:

@@ -12,7 +12,9 @@ from featuredsl.errors import InputError
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.tiles import bundles
-from jobs.flink.stream import RUNNING_S, Tuning, bundle_of, start_stream
+from jobs.flink.starting import RUNNING_S
+from jobs.flink.stream import bundle_of, start_stream
+from jobs.flink.tuning import Tuning
 
 POSITIVE = click.IntRange(min=1)
 NATURAL = click.IntRange(min=0)

@@ -18,8 +18,9 @@ from featuredsl.registry import Registry, apply
 from featuredsl.settings import Settings
 from featuredsl.tiles import store_layout
 from jobs.flink.handle import JobHandle
-from jobs.flink.records import read_record
-from jobs.flink.stream import Tuning, records_folder, start_stream
+from jobs.flink.records import Records
+from jobs.flink.stream import start_stream
+from jobs.flink.tuning import Tuning
 from jobs.kafka import ensure_topics, read_all
 from tests.support.faulty import DEFINITIONS, EventLog, RedisServer, Stored, recount
 from tests.support.stack import ROOT, TestStack
@@ -41,7 +42,7 @@ class Running:
     @property
     def layout(self) -> StoreLayout:
         """Where the job that was started last writes."""
-        record = read_record(records_folder(self.settings), self.job.name)
+        record = Records(self.settings).read(self.job.name)
         assert record is not None
         plan = Registry.load(self.settings.registry).group("faulty")
         return store_layout(plan, record.versions["faulty"])

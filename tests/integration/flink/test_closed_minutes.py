@@ -24,7 +24,8 @@ from featuredsl.registry import apply
 from featuredsl.settings import Settings
 from featuredsl.times import MINUTE, SECOND, format_time
 from jobs.flink.handle import JobHandle
-from jobs.flink.stream import Tuning, start_stream
+from jobs.flink.stream import start_stream
+from jobs.flink.tuning import Tuning
 from jobs.kafka import producer, read_all
 from tests.support import closed_groups
 from tests.support.closed_oracle import CLOSED, START, Event, expected, heartbeat, visit

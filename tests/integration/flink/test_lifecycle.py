@@ -26,8 +26,9 @@ from featuredsl.settings import Settings
 from featuredsl.times import HOUR, SECOND
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import publish
-from jobs.flink.records import read_record
-from jobs.flink.stream import job_name, records_folder, start_stream
+from jobs.flink.records import Records
+from jobs.flink.starting import job_name
+from jobs.flink.stream import start_stream
 from jobs.kafka import producer, topic_names
 from jobs.landed import History
 from tests.support.stack import TestStack
@@ -129,7 +130,7 @@ class Life:
 
     def plan(self) -> tuple[int, dict[str, object]]:
         """When the compiled plan of the job was written, and what it holds."""
-        record = read_record(records_folder(self.settings), job_name(self.settings, ["visitor"]))
+        record = Records(self.settings).read(job_name(self.settings, ["visitor"]))
         assert record is not None
         assert record.plan is not None
         path = Path(record.plan)
@@ -162,13 +163,13 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     with pytest.raises(InputError, match=r"runs already \(job id .*rebuild"):
         start_stream(life.settings)
 
-    # ended and started again: the same store version and plan, nothing counted twice or lost
+    # ended and started again from another home: the same store version and plan, nothing counted twice or lost
     plan = life.plan()
     assert plan[1]["flinkVersion"]
     assert "redis://" not in json.dumps(plan[1])
     first.cancel()
     life.send(5)
-    second = start_stream(life.settings)
+    second = start_stream(replace(life.settings, home=life.folder / "elsewhere"))
     second.wait_lag_zero()
     assert life.live() == base
     assert life.plan() == plan
@@ -176,7 +177,7 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     before = life.stored()
 
     # a start that another has replaced meanwhile moves no reader
-    record = read_record(records_folder(life.settings), second.name)
+    record = Records(life.settings).read(second.name)
     assert record is not None
     with life.store() as store, pytest.raises(InputError, match=r"another start of .* has replaced the job gone"):
         publish(store, life.settings.prefix, replace(record, job_id="gone"), print)
