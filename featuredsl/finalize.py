@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 
 import msgspec
 
@@ -23,6 +24,9 @@ from featuredsl.windows import TIERS
 
 NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
 DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
+Known = tuple[RingProgram, Sequence[Value], int | None]
+"""A program, its values and the newest event inside, for one entity."""
+_ALL_OK = repeat(OK)
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
@@ -49,9 +53,10 @@ class Finalizer:
         self.plan = plan
         self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
         self.needed = needed_for(plan, self.names)
-        self._programs = programs(plan, self.needed.features)
-        quick = {feature.name for program in self._programs for feature in program.features}
+        self.programs = programs(plan, self.needed.features)
+        quick = {feature.name for program in self.programs for feature in program.features}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
+        self.only_programs = not self._others and not self.needed.on_demand
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
@@ -69,15 +74,20 @@ class Finalizer:
         at_us: int,
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
+        known: dict[str, FeatureValue] | None = None,
     ) -> dict[str, FeatureValue]:
-        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams.
+        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams,
+        `known` what `known` gave, where the programs have run already.
 
         Raises InputError for a request input of the wrong type.
         """
         needed = self.needed
-        found = self._blank.copy()
-        for program in self._programs:
-            self._run(program, state, at_us, found)
+        if known is None:
+            found = self._blank.copy()
+            for program in self.programs:
+                self._run(program, state, at_us, found)
+        else:
+            found = known
         for other in self._others:
             found[other.name] = self._stored(other, state, at_us, marks)
         if needed.on_demand:
@@ -86,6 +96,13 @@ class Finalizer:
             for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
+
+    def known(self, found: Iterable[Known], at_us: int) -> dict[str, FeatureValue]:
+        """The features of all programs for an entity that exists; the others are still to come."""
+        known = self._blank.copy()
+        for program, values, newest in found:
+            self._put(program, values, newest, at_us, known)
+        return known
 
     @property
     def stream_marks(self) -> tuple[str, ...]:
@@ -99,13 +116,26 @@ class Finalizer:
             found.update((feature.name, self._window(feature, state, at_us, status)) for feature in program.features)
             return
         values, newest = program.values(tiles, at_us)
+        self._put(program, values, newest, at_us, found, state.exists)
+
+    @staticmethod
+    def _put(
+        program: RingProgram,
+        values: Sequence[Value],
+        newest: int | None,
+        at_us: int,
+        found: dict[str, FeatureValue],
+        exists: bool = True,
+    ) -> None:
         as_of = at_us if newest is None or newest < at_us else newest + 1
+        if exists and None not in values:
+            found.update(
+                zip(program.names, map(FeatureValue, values, _ALL_OK, repeat(as_of), repeat(newest)), strict=False)
+            )
+            return
+        status = OK if exists else NOT_FOUND
         for feature, value in zip(program.features, values, strict=True):
-            if value is not None and state.exists:
-                found[feature.name] = FeatureValue(value, OK, as_of, newest)
-            else:
-                status = OK if state.exists else NOT_FOUND
-                found[feature.name] = _with_status(feature, value, status, as_of, newest)
+            found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import Finalizer, needed_for
@@ -13,6 +15,9 @@ from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
 from featuredsl.registry import Registry
 from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
+
+if TYPE_CHECKING:
+    from featuredsl.ring_columns import RingColumns
 
 
 class Part:
@@ -62,6 +67,19 @@ class Place:
             self.probes.append("X")
         self.nothing = RawState(None, (None,) * len(self.read.hash_fields))
         self.token = f"{whole.key_prefix}{'R' if self.read.ring else ''};{';'.join(self.read.hash_fields)}"
+
+    @cached_property
+    def columns(self) -> RingColumns | None:
+        """The windows over rings for many entities at once; None where there are none, and without numpy."""
+        if not self.finalizer.programs:
+            return None
+        try:
+            made: RingColumns = import_module("featuredsl.ring_columns").RingColumns(self.read, self.finalizer.programs)
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            return None
+        return made
 
 
 class Prepared:

@@ -12,8 +12,9 @@ from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.prepared import Prepared
-from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions, Rows
+from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions
 from featuredsl.registry import Registry
+from featuredsl.rows import Rows
 
 __all__ = [
     "AsyncFeatureReader",
