@@ -22,8 +22,8 @@ from featuredsl.online.exchange import Command, Steps
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import StoreMeta
+from featuredsl.online.operations import Operations
 from featuredsl.online.request import ReadRequest
-from featuredsl.online.store import Operations
 from featuredsl.prepared import Place, Prepared
 from featuredsl.read_rows import row_of, rows_of
 from featuredsl.read_states import Kept, ReadStates
@@ -114,7 +114,8 @@ class Core:
         self, prepared: Prepared, keys: Sequence[Key], at_us: int, begun: float
     ) -> Steps[tuple[list[_Asked], dict[int, Kept]]]:
         """The keys asked, and the state of every one of them."""
-        yield from self._know(begun)
+        if self._known.until_s == -math.inf:
+            yield from self._know(begun)
         while True:
             asked = self._asked(prepared, keys)
             found = self._hits(asked, begun)
@@ -181,7 +182,7 @@ class Core:
             at = places.get(group)
             if at is None:
                 at = places[group] = prepared.part(group).place(self._version(group))
-            text = at.whole.text(parts)
+            text = at.text(parts)
             asked.append(_Asked(at, text, (at.token, text)))
         return asked
 
