@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import repeat
 
 import msgspec
@@ -53,10 +54,9 @@ class Finalizer:
         self.plan = plan
         self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
         self.needed = needed_for(plan, self.names)
-        self.programs = programs(plan, self.needed.features)
-        quick = {feature.name for program in self.programs for feature in program.features}
+        self._programs = programs(plan, self.needed.features)
+        quick = {feature.name for program in self._programs for feature in program.features}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
-        self.only_programs = not self._others and not self.needed.on_demand
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
@@ -82,12 +82,9 @@ class Finalizer:
         Raises InputError for a request input of the wrong type.
         """
         needed = self.needed
-        if known is None:
-            found = self._blank.copy()
-            for program in self.programs:
-                self._run(program, state, at_us, found)
-        else:
-            found = known
+        found = self._blank.copy() if known is None else known
+        for program in self._programs if known is None else ():
+            self._run(program, state, at_us, found)
         for other in self._others:
             found[other.name] = self._stored(other, state, at_us, marks)
         if needed.on_demand:
@@ -96,6 +93,16 @@ class Finalizer:
             for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
+
+    @property
+    def programs(self) -> Sequence[RingProgram]:
+        """What many entities can be computed by together."""
+        return self._programs
+
+    @cached_property
+    def only_programs(self) -> bool:
+        """True when the features of the programs are all features, so that what `known` gives is the answer."""
+        return {name for program in self._programs for name in program.names} == set(self.names)
 
     def known(self, found: Iterable[Known], at_us: int) -> dict[str, FeatureValue]:
         """The features of all programs for an entity that exists; the others are still to come."""

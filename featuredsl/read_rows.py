@@ -6,7 +6,8 @@ entity, with the same values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from featuredsl.finalize import Finalizer, Known
@@ -48,26 +49,24 @@ def row_of(at: Place, kept: Kept, at_us: int, request: Request, known: Row | Non
 
 def rows_of(states: Sequence[State], at_us: int, request: Request) -> list[Row | tuple[Columns, int]]:
     """The features of all entities, in order; those of windows alone are still to be made."""
-    known = _together(states, at_us) if len(states) >= FEWEST else {}
-    rows: list[Row | tuple[Columns, int]] = []
-    for i, (at, kept) in enumerate(states):
-        found = known.get(i)
-        if found is None:
-            rows.append(row_of(at, kept, at_us, request))
-        elif at.finalizer.only_programs:
-            rows.append(found)
-        else:
-            rows.append(row_of(at, kept, at_us, request, found[0].row(found[1])))
-    return rows
+    if len(states) < FEWEST:
+        return [row_of(at, kept, at_us, request) for at, kept in states]
+    rows: list[Row | tuple[Columns, int] | None] = [None] * len(states)
+    for at, some, windows in _together(states, at_us):
+        for number, i in enumerate(some):
+            if at.finalizer.only_programs:
+                rows[i] = (windows, number)
+            else:
+                rows[i] = row_of(at, states[i][1], at_us, request, windows.row(number))
+    return [row_of(*states[i], at_us, request) if row is None else row for i, row in enumerate(rows)]
 
 
-def _together(states: Sequence[State], at_us: int) -> dict[int, tuple[Columns, int]]:
+def _together(states: Sequence[State], at_us: int) -> Iterator[tuple[Place, list[int], Windows]]:
     """The windows of those entities, by their place in the read, of whose group there are enough."""
-    groups: dict[Place, list[int]] = {}
+    groups: dict[Place, list[int]] = defaultdict(list)
     for i, (at, kept) in enumerate(states):
         if kept.state.ring is not None:
-            groups.setdefault(at, []).append(i)
-    known: dict[int, tuple[Columns, int]] = {}
+            groups[at].append(i)
     for at, members in groups.items():
         columns = at.columns if len(members) >= FEWEST else None
         if columns is None:
@@ -75,6 +74,4 @@ def _together(states: Sequence[State], at_us: int) -> dict[int, tuple[Columns, i
         step = max(1, _BYTES // at.read.total_size)
         for some in (members[begin : begin + step] for begin in range(0, len(members), step)):
             rings = [ring for i in some if (ring := states[i][1].state.ring) is not None]
-            windows = Windows(at.finalizer, columns.found(rings, at_us), at_us)
-            known.update((i, (windows, number)) for number, i in enumerate(some))
-    return known
+            yield at, some, Windows(at.finalizer, columns.found(rings, at_us), at_us)

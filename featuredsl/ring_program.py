@@ -64,7 +64,7 @@ class RingProgram:
             inside += numbers[: slots.rest]
         if inside[::width] != slots.tiles or 0 in inside[1::width] or any(inside[3::width]):
             return self._sparse(slots, numbers)
-        merged = [*map(sum, map(inside.__getitem__, self._sums))]
+        merged: list[Any] = [*map(sum, map(inside.__getitem__, self._sums))]
         for found in merged:
             if not -_SMALL < found < _SMALL:
                 merged = [*map(fitting, merged)]

@@ -52,12 +52,10 @@ class ReadRequest:
         self._layouts = [layout for layout, _ in entities]
         named = list(zip(self._layouts, texts, strict=True))
         ring_keys = [layout.key_of(text, "R") for layout, text in named if layout.ring]
-        self._hash_keys = [layout.key_of(text, "X") for layout, text in named if layout.hash_fields]
-        hash_layouts = [layout for layout in self._layouts if layout.hash_fields]
+        hashes = [(layout.key_of(text, "X"), layout.hash_fields) for layout, text in named if layout.hash_fields]
+        self._hash_keys = [key for key, _ in hashes]
         self._mget: list[Command] = [("MGET", *ring_keys)] if ring_keys else []
-        self._hmgets: list[Command] = [
-            ("HMGET", key, *layout.hash_fields) for key, layout in zip(self._hash_keys, hash_layouts, strict=True)
-        ]
+        self._hmgets: list[Command] = [("HMGET", key, *fields) for key, fields in hashes]
 
     @property
     def commands(self) -> list[Command]:

