@@ -216,7 +216,11 @@ def merge_values(merge: Merge, values: list[Value]) -> Value:
 
 def total(values: list[Any]) -> Value:
     """The sum; null where one of integers does not fit in 64 bits, and where one of floats is not finite."""
-    found = sum(values)
+    return fitting(sum(values))
+
+
+def fitting(found: Any) -> Value:
+    """A sum, unless it does not fit."""
     if type(found) is int:
         return found if INT64_MIN <= found <= INT64_MAX else None
     return found if isfinite(found) else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from itertools import repeat
 
 import msgspec
 
@@ -23,6 +25,9 @@ from featuredsl.windows import TIERS
 
 NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
 DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
+Known = tuple[RingProgram, Sequence[Value], int | None]
+"""A program, its values and the newest event inside, for one entity."""
+_ALL_OK = repeat(OK)
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
@@ -69,14 +74,16 @@ class Finalizer:
         at_us: int,
         marks: Mapping[str, tuple[int, ...]],
         request: Mapping[str, Value] | None = None,
+        known: dict[str, FeatureValue] | None = None,
     ) -> dict[str, FeatureValue]:
-        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams.
+        """The features as read at `at_us`; `marks` are the completed times of batch tiers and of deferred streams,
+        `known` what `known` gave, where the programs have run already.
 
         Raises InputError for a request input of the wrong type.
         """
         needed = self.needed
-        found = self._blank.copy()
-        for program in self._programs:
+        found = self._blank.copy() if known is None else known
+        for program in self._programs if known is None else ():
             self._run(program, state, at_us, found)
         for other in self._others:
             found[other.name] = self._stored(other, state, at_us, marks)
@@ -86,6 +93,23 @@ class Finalizer:
             for feature in needed.on_demand:
                 found[feature.name] = _on_demand(feature, found, computed[feature.name], at_us)
         return found if len(found) == len(self.names) else {name: found[name] for name in self.names}
+
+    @property
+    def programs(self) -> Sequence[RingProgram]:
+        """What many entities can be computed by together."""
+        return self._programs
+
+    @cached_property
+    def only_programs(self) -> bool:
+        """True when the features of the programs are all features, so that what `known` gives is the answer."""
+        return {name for program in self._programs for name in program.names} == set(self.names)
+
+    def known(self, found: Iterable[Known], at_us: int) -> dict[str, FeatureValue]:
+        """The features of all programs for an entity that exists; the others are still to come."""
+        known = self._blank.copy()
+        for program, values, newest in found:
+            self._put(program, values, newest, at_us, known)
+        return known
 
     @property
     def stream_marks(self) -> tuple[str, ...]:
@@ -99,13 +123,26 @@ class Finalizer:
             found.update((feature.name, self._window(feature, state, at_us, status)) for feature in program.features)
             return
         values, newest = program.values(tiles, at_us)
+        self._put(program, values, newest, at_us, found, state.exists)
+
+    @staticmethod
+    def _put(
+        program: RingProgram,
+        values: Sequence[Value],
+        newest: int | None,
+        at_us: int,
+        found: dict[str, FeatureValue],
+        exists: bool = True,
+    ) -> None:
         as_of = at_us if newest is None or newest < at_us else newest + 1
+        if exists and None not in values:
+            found.update(
+                zip(program.names, map(FeatureValue, values, _ALL_OK, repeat(as_of), repeat(newest)), strict=False)
+            )
+            return
+        status = OK if exists else NOT_FOUND
         for feature, value in zip(program.features, values, strict=True):
-            if value is not None and state.exists:
-                found[feature.name] = FeatureValue(value, OK, as_of, newest)
-            else:
-                status = OK if state.exists else NOT_FOUND
-                found[feature.name] = _with_status(feature, value, status, as_of, newest)
+            found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Literal
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import Finalizer, needed_for
+from featuredsl.online.keys import KeyPart, join_key
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
 from featuredsl.registry import Registry
 from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
+
+if TYPE_CHECKING:
+    from featuredsl.ring_columns import RingColumns
+
+
+_TYPES: dict[str, type] = {"int": int, "str": str, "bool": bool}
 
 
 class Part:
@@ -48,6 +57,7 @@ class Place:
         lookups = {feature.name for feature in stream_lookups(needed)}
         rings, wide = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers))
         self.finalizer, self.whole = finalizer, whole
+        self._types = tuple(_TYPES[column.dtype] for column in whole.entity)
         self.read = replace(
             whole,
             ring=whole.ring if rings else (),
@@ -62,6 +72,35 @@ class Place:
             self.probes.append("X")
         self.nothing = RawState(None, (None,) * len(self.read.hash_fields))
         self.token = f"{whole.key_prefix}{'R' if self.read.ring else ''};{';'.join(self.read.hash_fields)}"
+
+    def text(self, parts: Sequence[KeyPart]) -> str:
+        """The key of an entity as one text. Raises InputError for parts that do not fit the entity."""
+        if tuple(map(type, parts)) != self._types:
+            check_key(self.whole, parts)
+        return join_key(parts)
+
+    @cached_property
+    def columns(self) -> RingColumns | None:
+        """The windows over rings for many entities at once; None where there are none, and without numpy."""
+        if not self.finalizer.programs:
+            return None
+        try:
+            made: RingColumns = import_module("featuredsl.ring_columns").RingColumns(self.read, self.finalizer.programs)
+        except ModuleNotFoundError as error:
+            if error.name != "numpy":
+                raise
+            return None
+        return made
+
+
+def check_key(layout: StoreLayout, parts: Sequence[object]) -> None:
+    """Raises InputError for parts that are not of the entity's number and types: "1001" is no key of an int entity."""
+    if len(parts) != len(layout.entity):
+        names = ", ".join(column.name for column in layout.entity)
+        raise InputError(f"group {layout.group!r} is keyed by ({names}); got {len(parts)} part(s)")
+    for column, part in zip(layout.entity, parts, strict=True):
+        if not isinstance(part, _TYPES[column.dtype]) or (isinstance(part, bool) and column.dtype != "bool"):
+            raise InputError(f"group {layout.group!r}: key part {column.name!r} is {column.dtype}, got {part!r}")
 
 
 class Prepared:

@@ -19,14 +19,16 @@ from featuredsl.errors import DependencyError
 from featuredsl.finalize import DEGRADED, NOT_FOUND, STALE, FeatureValue
 from featuredsl.nodes import Value
 from featuredsl.online.exchange import Command, Steps
-from featuredsl.online.keys import KeyPart, join_key
+from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import StoreMeta
-from featuredsl.online.request import ReadRequest, state_of
-from featuredsl.online.store import Operations
+from featuredsl.online.operations import Operations
+from featuredsl.online.request import ReadRequest
 from featuredsl.prepared import Place, Prepared
+from featuredsl.read_rows import row_of, rows_of
 from featuredsl.read_states import Kept, ReadStates
 from featuredsl.registry import Registry
+from featuredsl.rows import Row, Rows
 
 META_TTL_S: Final = 0.1
 
@@ -53,17 +55,11 @@ class ReadOptions:
 DEFAULTS: Final = ReadOptions()
 
 
-class Rows(list[dict[str, FeatureValue]]):
-    """One mapping of feature to value for each key asked, in order. `error` says why Redis did not give them all."""
-
-    error: DependencyError | None = None
-
-
-class _Asked(msgspec.Struct, frozen=True):
-    """One key of a read: where it stands, and under which name its state is kept."""
+class _Asked(msgspec.Struct, frozen=True, gc=False):
+    """One key of a read: where it stands, its parts as one text, and under which name its state is kept."""
 
     at: Place
-    parts: Sequence[KeyPart]
+    text: str
     name: tuple[str, str]
 
 
@@ -118,7 +114,8 @@ class Core:
         self, prepared: Prepared, keys: Sequence[Key], at_us: int, begun: float
     ) -> Steps[tuple[list[_Asked], dict[int, Kept]]]:
         """The keys asked, and the state of every one of them."""
-        yield from self._know(begun)
+        if self._known.until_s == -math.inf:
+            yield from self._know(begun)
         while True:
             asked = self._asked(prepared, keys)
             found = self._hits(asked, begun)
@@ -127,8 +124,7 @@ class Core:
                 moved = yield from self._fill(asked, missing, found, begun, at_us)
                 if moved:
                     continue
-                for i in missing:
-                    self._states.put(asked[i].name, found[i])
+                self._states.put((asked[i].name, found[i]) for i in missing)
             return asked, found
 
     def _hits(self, asked: Sequence[_Asked], now_s: float) -> dict[int, Kept]:
@@ -145,18 +141,20 @@ class Core:
         Completed batch times are asked before the states: a state that was read first could lack what a later mark
         says is there. The nodes of a cluster answer in any order, so times that are new come before another round trip.
         """
-        reading = ReadRequest([(asked[i].at.read, asked[i].parts) for i in missing])
+        wanted = [asked[i] for i in missing]
+        places = list(dict.fromkeys(one.at for one in wanted))
+        reading = ReadRequest([(one.at.read, ()) for one in wanted], [one.text for one in wanted])
         own = reading.commands
         probes: list[tuple[int, Command]] = [
-            (i, ("EXISTS", asked[i].at.whole.key(asked[i].parts, suffix)))
-            for i in missing
-            for suffix in asked[i].at.probes
+            (i, ("EXISTS", one.at.whole.key_of(one.text, suffix)))
+            for i, one in zip(missing, wanted, strict=True)
+            for suffix in one.at.probes
         ]
         known = self._known
         expired = begun >= known.until_s
         named = {} if expired else known.marks
-        fields = _unknown((asked[i].at.marks for i in missing), named)
-        closed = _unknown((asked[i].at.closed for i in missing), named)
+        fields = _unknown((at.marks for at in places), named)
+        closed = _unknown((at.closed for at in places), named)
         whole = self._operations.keys.read_commands(fields, closed) if fields or closed or expired else []
         replies = yield from self._operations.request([*whole, *own, *(command for _, command in probes)])
         if whole:
@@ -165,15 +163,16 @@ class Core:
             self._known = known
             if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
                 return True
-            if any(one.at.whole.version != self._version(one.at.whole.group) for one in asked):
+            if any(
+                at.version != self._version(at.group) for at in {id(one.at): one.at.whole for one in asked}.values()
+            ):
                 return True
         states = reading.raw(replies[len(whole) : len(whole) + len(own)])
         answers = zip(probes, replies[len(whole) + len(own) :], strict=True)
         alive = {i for (i, _), reply in answers if self._operations.checked(reply)}
-        for i, state in zip(missing, states, strict=True):
-            at = asked[i].at
-            marks = {tier: known.marks[field] for tier, field in (*at.marks.items(), *at.closed.items())}
-            found[i] = Kept(replace(state, exists=True) if i in alive else state, marks, begun, at_us)
+        marks = {at: {t: known.marks[field] for t, field in (at.marks | at.closed).items()} for at in places}
+        for i, one, state in zip(missing, wanted, states, strict=True):
+            found[i] = Kept(replace(state, exists=True) if i in alive else state, marks[one.at], begun, at_us)
         return False
 
     def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> list[_Asked]:
@@ -183,7 +182,8 @@ class Core:
             at = places.get(group)
             if at is None:
                 at = places[group] = prepared.part(group).place(self._version(group))
-            asked.append(_Asked(at, parts, (at.token, join_key(parts))))
+            text = at.text(parts)
+            asked.append(_Asked(at, text, (at.token, text)))
         return asked
 
     def _rows(
@@ -195,15 +195,17 @@ class Core:
         request: Mapping[str, Value] | None,
         error: DependencyError | None,
     ) -> Rows:
-        rows = Rows()
-        rows.error = error
-        for i, one in enumerate(asked):
-            fresh = found.get(i) if error is None else self._states.fresh(one.name, now_s)
-            last = None if fresh is not None else self._states.last(one.name, now_s)
-            kept = fresh or last or Kept(one.at.nothing, {}, now_s, at_us)
-            row = one.at.finalizer.values(state_of(one.at.read, kept.state), at_us, kept.marks, request)
-            rows.append(row if last is None else {name: _stale(value, last.at_us) for name, value in row.items()})
-        return rows
+        if error is None:
+            return Rows(rows_of([(one.at, found[i]) for i, one in enumerate(asked)], at_us, request))
+        return Rows([self._stood_in(one, now_s, at_us, request) for one in asked], error)
+
+    def _stood_in(self, one: _Asked, now_s: float, at_us: int, request: Mapping[str, Value] | None) -> Row:
+        """The features of one key from what is kept, where Redis did not answer."""
+        fresh = self._states.fresh(one.name, now_s)
+        last = None if fresh is not None else self._states.last(one.name, now_s)
+        kept = fresh or last or Kept(one.at.nothing, {}, now_s, at_us)
+        row = row_of(one.at, kept, at_us, request)
+        return row if last is None else {name: _stale(value, last.at_us) for name, value in row.items()}
 
     def _know(self, now_s: float) -> Steps[None]:
         """Ask for what is known of groups, where that never happened."""

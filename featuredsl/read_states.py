@@ -8,7 +8,7 @@ caller gives.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from threading import Lock
 
 import msgspec
@@ -16,7 +16,7 @@ import msgspec
 from featuredsl.online.request import RawState
 
 
-class Kept(msgspec.Struct, frozen=True):
+class Kept(msgspec.Struct, frozen=True, gc=False):
     """A state, when its reading began, and the event time that was asked then.
 
     `marks` are the completed times of batch tiers, read no later than the state: an entity that lacks the snapshot of
@@ -50,14 +50,16 @@ class ReadStates:
         kept = self._kept.get(key)
         return kept if kept is not None and now_s - kept.read_s <= self._max_age_s else None
 
-    def put(self, key: Hashable, kept: Kept) -> None:
-        """Keep a state, unless one of a later read is there."""
+    def put(self, states: Iterable[tuple[Hashable, Kept]]) -> None:
+        """Keep states, each unless one of a later read is there."""
         if self._entries <= 0:
             return
         with self._lock:
-            earlier = self._kept.get(key)
-            if earlier is None or earlier.read_s <= kept.read_s:
-                self._kept[key] = kept
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._entries:
+            for key, kept in states:
+                earlier = self._kept.get(key)
+                if earlier is None or earlier.read_s <= kept.read_s:
+                    self._kept[key] = kept
+                if earlier is not None:
+                    self._kept.move_to_end(key)
+            while len(self._kept) > self._entries:
                 self._kept.popitem(last=False)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 
-from featuredsl.errors import InputError
 from featuredsl.finalize import FeatureValue
 from featuredsl.nodes import Value
-from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.prepared import Prepared
-from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions, Rows
+from featuredsl.read_core import DEFAULTS, Clock, Core, Key, OnError, ReadOptions
 from featuredsl.registry import Registry
+from featuredsl.rows import Rows
 
 __all__ = [
     "AsyncFeatureReader",
@@ -142,17 +141,3 @@ class AsyncHandle:
         """Like `Handle.get`."""
         steps = self._core.get(self._prepared, keys, at_us, request, on_error)
         return await self._store.run(steps, self._core.deadline_s(deadline_s))
-
-
-def typed_key(registry: Registry, group: str, parts: Sequence[object]) -> tuple[KeyPart, ...]:
-    """Key parts checked against the entity's types: "1001" is no key of an int entity."""
-    entity = registry.group(group).entity
-    if len(parts) != len(entity):
-        names = ", ".join(name for name, _ in entity)
-        raise InputError(f"group {group!r} is keyed by ({names}); got {len(parts)} part(s)")
-    checked: list[KeyPart] = []
-    for (name, dtype), part in zip(entity, parts, strict=True):
-        if type(part).__name__ != dtype:
-            raise InputError(f"group {group!r}: key part {name!r} is {dtype}, got {part!r}")
-        checked.append(part)  # type: ignore[arg-type]
-    return tuple(checked)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
-from featuredsl.aggregators import Aggregate, merge_values, total
+from featuredsl.aggregators import Aggregate, fitting, merge_values
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.online.ring import FIXED, RingTiles
@@ -20,12 +20,13 @@ from featuredsl.tiles import TileTier, tile_tiers
 from featuredsl.windows import Window
 
 _KEPT: Final = 64
-_MERGES: Final[dict[str, Callable[[Any], Any]]] = {"sum": total, "min": min, "max": max}
+_ORDER: Final = ("sum", "min", "max")
+_SMALL: Final = 1 << 62
 Finish = Callable[[Sequence[Value]], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class _Slots:
+class Slots:
     """The slots of some tiles, by tile index, and where their numbers stand: from `first` on, then up to `rest`."""
 
     tiles: tuple[int, ...]
@@ -36,35 +37,51 @@ class _Slots:
 
 
 class RingProgram:
-    """The features of one window over one tier. `features` are those whose values `values` gives, in order."""
+    """The features of one window over one tier. `features` are those whose values `values` gives, in order; a value is
+    `finish` of the merged `columns` (place among the tier's, merge), of which it needs those at `places`."""
 
     def __init__(self, tier: TileTier, window: Window, features: Sequence[WindowFeature]) -> None:
         self.tier, self.window, self.features = tier.name, window, tuple(features)
-        self._hop_us, self._slots, self._width = tier.hop_us, tier.slots, FIXED + len(tier.partials)
-        used = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
-        self._columns = [(tier.partials.index(partial), partial.merge) for partial in used]
-        self._merges = [(_MERGES[merge], FIXED + i) for i, merge in self._columns]
+        self._hop_us, self._count, self._width = tier.hop_us, tier.slots, FIXED + len(tier.partials)
+        self.names = tuple(feature.name for feature in features)
+        parts = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
+        used = sorted(parts, key=lambda partial: _ORDER.index(partial.merge))
+        self.columns = [(tier.partials.index(partial), partial.merge) for partial in used]
+        at = {merge: [slice(FIXED + i, None, self._width) for i, of in self.columns if of == merge] for merge in _ORDER}
+        self._sums, self._least, self._greatest = at.values()
         place = {partial: i for i, partial in enumerate(used)}
-        self._finish = [_finish(f.aggregate, [place[p] for p in f.aggregate.partials]) for f in features]
-        self._known: dict[tuple[int, int], _Slots] = {}
+        self.places = [[place[p] for p in feature.aggregate.partials] for feature in features]
+        self.finish = [_finish(f.aggregate, places) for f, places in zip(features, self.places, strict=True)]
+        self._known: dict[tuple[int, int], Slots] = {}
         self._last = (0, self._at(0))
 
     def values(self, tiles: RingTiles, at_us: int) -> tuple[list[Value], int | None]:
         """The value of every feature asked at `at_us`, and the newest event inside."""
-        asked, slots = self._last
-        if asked != at_us:
-            slots = self._at(at_us)
-            self._last = (at_us, slots)
+        slots = self.slots(at_us)
         numbers, width = tiles.numbers, self._width
         inside = numbers[slots.first : slots.last]
         if slots.rest:
             inside += numbers[: slots.rest]
         if inside[::width] != slots.tiles or 0 in inside[1::width] or any(inside[3::width]):
             return self._sparse(slots, numbers)
-        merged = [merge(inside[at::width]) for merge, at in self._merges]
-        return [finish(merged) for finish in self._finish], int(max(inside[2::width]))
+        merged: list[Any] = [*map(sum, map(inside.__getitem__, self._sums))]
+        for found in merged:
+            if not -_SMALL < found < _SMALL:
+                merged = [*map(fitting, merged)]
+                break
+        merged += map(min, map(inside.__getitem__, self._least))
+        merged += map(max, map(inside.__getitem__, self._greatest))
+        return [finish(merged) for finish in self.finish], int(max(inside[2::width]))
 
-    def _sparse(self, slots: _Slots, numbers: Sequence[Any]) -> tuple[list[Value], int | None]:
+    def slots(self, at_us: int) -> Slots:
+        """The slots of the window asked at `at_us`."""
+        asked, slots = self._last
+        if asked != at_us:
+            slots = self._at(at_us)
+            self._last = (at_us, slots)
+        return slots
+
+    def _sparse(self, slots: Slots, numbers: Sequence[Any]) -> tuple[list[Value], int | None]:
         """The same where tiles are missing or hold nulls."""
         width = self._width
         inside = [
@@ -74,21 +91,21 @@ class RingProgram:
         ]
         merged = [
             merge_values(merge, [numbers[at + FIXED + i] for at in inside if not numbers[at + 3] >> i & 1])
-            for i, merge in self._columns
+            for i, merge in self.columns
         ]
         newest = max((numbers[at + 2] for at in inside), default=None)
-        return [finish(merged) for finish in self._finish], newest
+        return [finish(merged) for finish in self.finish], newest
 
-    def _at(self, at_us: int) -> _Slots:
+    def _at(self, at_us: int) -> Slots:
         low, high = self.window.bounds(at_us)
         at = (-(-low // self._hop_us), -(-high // self._hop_us))
         return self._known.get(at) or self._learn(at)
 
-    def _learn(self, at: tuple[int, int]) -> _Slots:
+    def _learn(self, at: tuple[int, int]) -> Slots:
         tiles = tuple(range(*at))
-        slots = tuple(tile % self._slots for tile in tiles)
-        first, rest = slots[0], max(slots[0] + len(slots) - self._slots, 0)
-        found = _Slots(tiles, slots, first * self._width, (first + len(slots) - rest) * self._width, rest * self._width)
+        slots = tuple(tile % self._count for tile in tiles)
+        first, rest = slots[0], max(slots[0] + len(slots) - self._count, 0)
+        found = Slots(tiles, slots, first * self._width, (first + len(slots) - rest) * self._width, rest * self._width)
         if len(self._known) >= _KEPT:
             self._known = {}
         self._known[at] = found

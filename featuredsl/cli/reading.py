@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -110,7 +111,7 @@ def get(
 
 
 def as_data(
-    group: str, version: str, keys: list[tuple[KeyPart, ...]], rows: list[dict[str, FeatureValue]]
+    group: str, version: str, keys: list[tuple[KeyPart, ...]], rows: Sequence[dict[str, FeatureValue]]
 ) -> dict[str, Any]:
     """The shape of `get --json` in contract."""
     return {

@@ -23,6 +23,7 @@ __all__ = [
     "Rank",
     "Snapshot",
     "Tile",
+    "check_ring",
     "decode_rank",
     "decode_ring",
     "decode_snapshots",
@@ -53,7 +54,7 @@ def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, Sequence[T
     """The filled tiles of every ring tier, by index; `None` (no such key) gives empty tiers."""
     if data is None:
         return {tier.name: () for tier in layout.ring}
-    _check_ring(layout, data)
+    check_ring(layout, data)
     out: dict[str, Sequence[Tile]] = {}
     at = HEADER_SIZE
     for tier, slot in zip(layout.ring, layout.slot_structs, strict=True):
@@ -62,7 +63,8 @@ def decode_ring(layout: StoreLayout, data: bytes | None) -> dict[str, Sequence[T
     return out
 
 
-def _check_ring(layout: StoreLayout, data: bytes) -> None:
+def check_ring(layout: StoreLayout, data: bytes) -> None:
+    """Raises CodecError, StateError for bytes of another definition."""
     if data[:HEADER_SIZE] != layout.header():
         if not data or data[0] != FORMAT_VERSION:
             message = (

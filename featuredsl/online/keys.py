@@ -39,7 +39,10 @@ def join_key(parts: Sequence[KeyPart]) -> str:
     if not parts:
         message = "an entity key needs at least one part"
         raise InputError(message)
-    return "|".join([escape_part(part) for part in parts])
+    if len(parts) > 1:
+        return "|".join([escape_part(part) for part in parts])
+    (part,) = parts
+    return part if type(part) is str and part.isalnum() else escape_part(part)
 
 
 def split_key(text: str, dtypes: Sequence[str]) -> tuple[KeyPart, ...]:

@@ -211,11 +211,19 @@ class StoreLayout:
 
     def key(self, parts: Sequence[KeyPart], suffix: Suffix) -> str:
         """Redis key of an entity; parts in entity order."""
+        return self.key_of(self.text(parts), suffix)
+
+    def text(self, parts: Sequence[KeyPart]) -> str:
+        """An entity as one text. Raises DefinitionError for another number of parts."""
         if len(parts) != len(self.entity):
             names = [column.name for column in self.entity]
             message = f"group {self.group!r}: key {tuple(parts)!r} does not fit the entity {names}"
             raise DefinitionError(message)
-        return f"{self._prefix}{{{join_key(parts)}}}:{suffix}"
+        return join_key(parts)
+
+    def key_of(self, text: str, suffix: Suffix) -> str:
+        """Redis key of an entity as one text."""
+        return f"{self._prefix}{{{text}}}:{suffix}"
 
     @property
     def hash_fields(self) -> tuple[str, ...]:

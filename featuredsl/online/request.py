@@ -29,7 +29,7 @@ class EntityState(msgspec.Struct, frozen=True):
     wide: Mapping[str, tuple[WideTile, ...]] = msgspec.field(default_factory=dict)
 
 
-class RawState(msgspec.Struct, frozen=True):
+class RawState(msgspec.Struct, frozen=True, gc=False):
     """The bytes of one entity: its ring, and the fields of its hash in the order of the layout.
 
     `exists` is True when the entity is known to exist by a key that was not read.
@@ -41,17 +41,21 @@ class RawState(msgspec.Struct, frozen=True):
 
 
 class ReadRequest:
-    """The commands of one read and the parsing of their replies; knows no connection."""
+    """The commands of one read and the parsing of their replies; knows no connection.
 
-    def __init__(self, entities: Sequence[EntityRef]) -> None:
-        self._entities = entities
-        ring_keys = [layout.key(parts, "R") for layout, parts in entities if layout.ring]
-        self._hash_keys = [layout.key(parts, "X") for layout, parts in entities if layout.hash_fields]
-        hash_layouts = [layout for layout, _ in entities if layout.hash_fields]
+    `texts` are the entities' keys as one text each, where they are known already.
+    """
+
+    def __init__(self, entities: Sequence[EntityRef], texts: Sequence[str] | None = None) -> None:
+        if texts is None:
+            texts = [layout.text(parts) for layout, parts in entities]
+        self._layouts = [layout for layout, _ in entities]
+        named = list(zip(self._layouts, texts, strict=True))
+        ring_keys = [layout.key_of(text, "R") for layout, text in named if layout.ring]
+        hashes = [(layout.key_of(text, "X"), layout.hash_fields) for layout, text in named if layout.hash_fields]
+        self._hash_keys = [key for key, _ in hashes]
         self._mget: list[Command] = [("MGET", *ring_keys)] if ring_keys else []
-        self._hmgets: list[Command] = [
-            ("HMGET", key, *layout.hash_fields) for key, layout in zip(self._hash_keys, hash_layouts, strict=True)
-        ]
+        self._hmgets: list[Command] = [("HMGET", key, *fields) for key, fields in hashes]
 
     @property
     def commands(self) -> list[Command]:
@@ -61,19 +65,21 @@ class ReadRequest:
     def parse(self, replies: Sequence[Any]) -> list[EntityState]:
         """One state per entity, in the order of the request."""
         raw = self.raw(replies)
-        return [state_of(layout, one) for (layout, _), one in zip(self._entities, raw, strict=True)]
+        return [state_of(layout, one) for layout, one in zip(self._layouts, raw, strict=True)]
 
     def raw(self, replies: Sequence[Any]) -> list[RawState]:
         """The bytes of each entity, in the order of the request."""
         rings: Iterator[Any] = iter(self._checked(replies[0], "MGET") if self._mget else ())
         hashes = iter(replies[len(self._mget) :])
         keys = iter(self._hash_keys)
+        if not self._hash_keys and all(layout.ring for layout in self._layouts):
+            return [RawState(ring, ()) for ring in rings]
         return [
             RawState(
                 next(rings) if layout.ring else None,
                 self._checked(next(hashes), next(keys)) if layout.hash_fields else (),
             )
-            for layout, _ in self._entities
+            for layout in self._layouts
         ]
 
     @staticmethod

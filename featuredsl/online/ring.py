@@ -26,20 +26,29 @@ class Tile(msgspec.Struct, frozen=True, gc=False):
 
 
 class RingTiles(Sequence[Tile]):
-    """The filled tiles of one tier, by index. `numbers` holds `width` numbers for each slot, filled or not."""
+    """The filled tiles of one tier, by index, of bytes that are of its layout."""
 
-    __slots__ = ("_filled", "numbers", "width")
+    __slots__ = ("_at", "_data", "_filled", "_numbers", "_whole", "width")
 
     def __init__(self, slot_format: str, slots: int, data: bytes, at: int) -> None:
-        whole, self.width = _whole(slot_format, slots)
-        self.numbers: tuple[int | float, ...] = whole.unpack_from(data, at)
+        self._whole, self.width = _whole(slot_format, slots)
+        self._data, self._at = data, at
+        self._numbers: tuple[int | float, ...] | None = None
         self._filled: tuple[Tile, ...] | None = None
+
+    @property
+    def numbers(self) -> tuple[int | float, ...]:
+        """`width` numbers for each slot, filled or not."""
+        if self._numbers is None:
+            self._numbers = self._whole.unpack_from(self._data, self._at)
+        return self._numbers
 
     @property
     def tiles(self) -> tuple[Tile, ...]:
         """The filled ones as objects."""
         if self._filled is None:
-            found = (_tile(self.numbers[at : at + self.width]) for at in range(0, len(self.numbers), self.width))
+            numbers, width = self.numbers, self.width
+            found = (_tile(numbers[at : at + width]) for at in range(0, len(numbers), width))
             self._filled = tuple(sorted((tile for tile in found if tile.rows), key=lambda tile: tile.index))
         return self._filled
 

@@ -32,7 +32,9 @@ from featuredsl.online.exchange import (
 )
 
 T = TypeVar("T")
-_CHUNK: Final = 1 << 16
+_LATE: Final = "no answer within the deadline"
+_CHUNK: Final = 1 << 18
+_NOT_YET: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 
 
 class Connection:
@@ -45,6 +47,8 @@ class Connection:
                 self._socket = context.wrap_socket(self._socket, server_hostname=node[0])
             self._parser = reply_parser()
             self._buffer = bytearray(_CHUNK)
+            self._socket.setblocking(False)
+            self._is_plain = context is None
             self._poll = select.poll()
             self._poll.register(self._socket, select.POLLIN)
             if address.greeting:
@@ -56,8 +60,12 @@ class Connection:
 
     def send(self, data: bytes, deadline: float) -> None:
         """Send everything. Raises TimeoutError, OSError."""
-        self._socket.settimeout(_left(deadline))
-        self._socket.sendall(data)
+        sent = 0
+        while sent < len(data):
+            try:
+                sent += self._socket.send(memoryview(data)[sent:] if sent else data)
+            except _NOT_YET as error:
+                self._wait(deadline, not isinstance(error, ssl.SSLWantReadError))
 
     def receive(self, count: int, deadline: float) -> list[Any]:
         """So many replies. Raises TimeoutError, OSError."""
@@ -65,8 +73,7 @@ class Connection:
         while True:
             reply = self._parser.gets()
             if reply is PENDING:
-                self._socket.settimeout(_left(deadline))
-                got = self._socket.recv_into(self._buffer)
+                got = self._received(deadline)
                 if not got:
                     raise ConnectionLost("the server closed the connection")
                 self._parser.feed(self._buffer, 0, got)  # type: ignore[arg-type]
@@ -74,6 +81,25 @@ class Connection:
             replies.append(reply)
             if len(replies) == count:
                 return replies
+
+    def _received(self, deadline: float) -> int:
+        """Bytes put into the buffer. What TLS has decrypted already is no news to poll, so there it is asked later."""
+        if self._is_plain:
+            self._wait(deadline)
+        while True:
+            try:
+                return self._socket.recv_into(self._buffer)
+            except _NOT_YET as error:
+                self._wait(deadline, isinstance(error, ssl.SSLWantWriteError))
+
+    def _wait(self, deadline: float, to_send: bool = False) -> None:
+        """Until bytes can be read, or sent. Raises TimeoutError at the deadline."""
+        poll = self._poll
+        if to_send:
+            poll = select.poll()
+            poll.register(self._socket, select.POLLOUT)
+        if not poll.poll(_left(deadline) * 1e3):
+            raise TimeoutError(_LATE)
 
     @property
     def clean(self) -> bool:
@@ -179,5 +205,5 @@ def _connected(node: Node, deadline: float) -> socket.socket:
 def _left(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
-        raise TimeoutError("no answer within the deadline")
+        raise TimeoutError(_LATE)
     return left

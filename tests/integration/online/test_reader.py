@@ -400,3 +400,35 @@ def test_the_asynchronous_reader_reads_the_same(site: Site) -> None:
         await store.close()
 
     asyncio.run(scenario())
+
+
+def test_many_entities_in_one_read_are_those_of_reads_of_one(site: Site) -> None:
+    """Hot or not: some have no ring, some lookups only, some nothing."""
+    users = [f"u{i}" for i in range(30)]
+    for i, user in enumerate(users):
+        if i % 5:
+            site.put(user, i, i / 3)
+        if i % 7 == 0:
+            site.server.client.delete(f"user@{site.registry.store_versions['user']}:{{{user}}}:R")
+        if i % 3:
+            site.put(user, i, 0.0, group="other")
+    keys = [(group, (user,)) for user in users for group in ("user", "other")]
+    request = {"factor": 2.0}
+    alone = [site.reader().get([key], AT_US, request)[0] for key in keys]
+    reader = site.reader()
+    assert reader.get(keys, AT_US, request) == alone
+    assert reader.get(keys, AT_US, request) == alone
+    assert {row["n"].status for row in alone} == {"OK", "NOT_FOUND"}
+
+    async def scenario() -> None:
+        store = AsyncOnlineStore(site.server.url)
+        assert await AsyncFeatureReader(store, site.registry).get(keys, AT_US, request) == alone
+        await store.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_key_that_does_not_fit_the_entity_is_refused(site: Site) -> None:
+    for parts, text in (((5,), "key part 'u' is str, got 5"), (("a", "b"), "keyed by")):
+        with pytest.raises(InputError, match=text):
+            site.reader().get([("user", parts)], AT_US)

@@ -21,7 +21,7 @@ from featuredsl.labels import read_labels
 from featuredsl.loader import load_text
 from featuredsl.online.codec import decode_ring
 from featuredsl.online.request import EntityState
-from featuredsl.reader import typed_key
+from featuredsl.prepared import Prepared
 from featuredsl.registry import Registry, apply
 from featuredsl.tiles import store_layout
 
@@ -131,9 +131,12 @@ def test_a_key_of_another_type_is_an_error_not_a_null(tmp_path: Path, part: obje
     (tmp_path / "defs.py").write_text(definitions())
     apply(tmp_path / "registry", tmp_path / "defs.py")
     registry = Registry.load(tmp_path / "registry")
-    assert typed_key(registry, "g", (1001, "p")) == (1001, "p")
+    place = Prepared(registry, ()).part("g").place(registry.store_version("g"))
+    assert place.text((1001, "p")) == "1001|p"
     with pytest.raises(InputError, match="key part 'u' is int"):
-        typed_key(registry, "g", (part, "p"))
+        place.text((part, "p"))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"keyed by \(u, i\); got 1"):
+        place.text((1001,))
 
 
 @pytest.mark.parametrize(
