@@ -6,6 +6,7 @@ from typing import Any
 
 from featuredsl.costs import backfills, cost, tiles_of, worst_age_us
 from featuredsl.errors import UnsupportedError
+from featuredsl.horizon import tile_us
 from featuredsl.lineage import columns_read
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.times import format_duration
@@ -67,8 +68,8 @@ _NO_WINDOW = {"worst_age": None, "window": None, "hop": None, "tiles": None}
 
 def _window_data(feature: StoredFeature) -> dict[str, Any]:
     if isinstance(feature, WindowFeature):
-        tile_us = feature.window.tile_us
-        hop = None if tile_us is None else format_duration(tile_us)
+        hop_us = tile_us(feature)
+        hop = None if hop_us is None else format_duration(hop_us)
         return {"window": str(feature.window), "hop": hop, "tiles": tiles_of(feature)}
     ttl = "latest" if feature.ttl_us is None else f"latest, ttl {format_duration(feature.ttl_us)}"
     return {"window": ttl, "hop": None, "tiles": None}

@@ -9,6 +9,7 @@ import msgspec
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
+from featuredsl.histories import histories
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import SNAPSHOTS_KEPT, Snapshot
@@ -55,6 +56,7 @@ class Finalizer:
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
+        self._histories = histories(plan)
         self._rank_at: dict[str, int] = {}
         self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
@@ -117,9 +119,11 @@ class Finalizer:
             status = NOT_FOUND
         if as_of is None:
             return _with_status(feature, _empty(feature), status, None, None)
-        if isinstance(feature, WindowFeature):
-            return self._window(feature, state, as_of, status)
-        return self._lookup(feature, state, as_of, status)
+        if isinstance(feature, LookupFeature):
+            return self._lookup(feature, state, as_of, status)
+        if feature.name in self._histories:
+            return self._lifetime(feature, state, as_of, status, marks)
+        return self._window(feature, state, as_of, status)
 
     def _as_of(
         self, feature: StoredFeature, at_us: int, marks: Mapping[str, tuple[int, ...]]
@@ -144,6 +148,16 @@ class Finalizer:
             status = min(status, DEGRADED, key=ORDER.index)
         as_of = at_us if newest is None or newest < at_us else newest + 1
         return _with_status(feature, value, status, as_of, newest)
+
+    def _lifetime(
+        self, feature: WindowFeature, state: EntityState, at_us: int, status: str, marks: Mapping[str, tuple[int, ...]]
+    ) -> FeatureValue:
+        whole = self._histories[feature.name].found(state, marks, at_us)
+        if whole.is_short:
+            status = min(status, DEGRADED, key=ORDER.index)
+        newest = whole.newest_us
+        as_of = at_us if newest is None or newest < at_us else newest + 1
+        return _with_status(feature, evaluate(feature.aggregate.finalize, whole.columns), status, as_of, newest)
 
     def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         rank = state.lookups.get(feature.name)
