@@ -223,9 +223,9 @@ def _refuse_wide_history(plan: GroupPlan, feature: WindowFeature, target: str) -
     if states and needs_history(feature):
         kind = "a least or greatest string" if isinstance(states[0], Partial) else states[0].kind
         raise UnsupportedError(
-            f"{target}: {plan.name}.{feature.name} ({feature.location}): the history of a lifetime holds numbers, and "
-            f"{kind} is of variable width; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
-            "(training sets of it work as it is)"
+            f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} keeps a history of "
+            f"numbers only, and {kind} is of variable width; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or "
+            "tumbling window (training sets of it work as it is)"
         )
 
 
