@@ -9,7 +9,7 @@ import msgspec
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
-from featuredsl.histories import histories
+from featuredsl.histories import History, histories
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import SNAPSHOTS_KEPT, Snapshot
@@ -51,12 +51,12 @@ class Finalizer:
         self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
         self.needed = needed_for(plan, self.names)
         self._programs = programs(plan, self.needed.features)
-        quick = {feature.name for program in self._programs for feature in program.features}
+        self._histories = histories(plan, self.needed.features)
+        quick = {feature.name for one in (*self._programs, *self._histories) for feature in one.features}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
-        self._histories = histories(plan)
         self._rank_at: dict[str, int] = {}
         self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
@@ -80,6 +80,8 @@ class Finalizer:
         found = self._blank.copy()
         for program in self._programs:
             self._run(program, state, at_us, found)
+        for history in self._histories:
+            self._lifetimes(history, state, at_us, marks, found)
         for other in self._others:
             found[other.name] = self._stored(other, state, at_us, marks)
         if needed.on_demand:
@@ -109,6 +111,28 @@ class Finalizer:
                 status = OK if state.exists else NOT_FOUND
                 found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
+    def _lifetimes(
+        self,
+        history: History,
+        state: EntityState,
+        at_us: int,
+        marks: Mapping[str, tuple[int, ...]],
+        found: dict[str, FeatureValue],
+    ) -> None:
+        as_of, status = self._as_of(history.features[0], at_us, marks)
+        status = status if state.exists else NOT_FOUND
+        if as_of is None:
+            found.update((f.name, _with_status(f, _empty(f), status, None, None)) for f in history.features)
+            return
+        whole = history.found(state, marks, as_of)
+        if whole.is_short:
+            status = min(status, DEGRADED, key=ORDER.index)
+        newest = whole.newest_us
+        as_of = as_of if newest is None or newest < as_of else newest + 1
+        for feature, columns in zip(history.features, whole.columns, strict=True):
+            value = evaluate(feature.aggregate.finalize, columns)
+            found[feature.name] = _with_status(feature, value, status, as_of, newest)
+
     def _stored(
         self, feature: StoredFeature, state: EntityState, at_us: int, marks: Mapping[str, tuple[int, ...]]
     ) -> FeatureValue:
@@ -119,11 +143,9 @@ class Finalizer:
             status = NOT_FOUND
         if as_of is None:
             return _with_status(feature, _empty(feature), status, None, None)
-        if isinstance(feature, LookupFeature):
-            return self._lookup(feature, state, as_of, status)
-        if feature.name in self._histories:
-            return self._lifetime(feature, state, as_of, status, marks)
-        return self._window(feature, state, as_of, status)
+        if isinstance(feature, WindowFeature):
+            return self._window(feature, state, as_of, status)
+        return self._lookup(feature, state, as_of, status)
 
     def _as_of(
         self, feature: StoredFeature, at_us: int, marks: Mapping[str, tuple[int, ...]]
@@ -148,16 +170,6 @@ class Finalizer:
             status = min(status, DEGRADED, key=ORDER.index)
         as_of = at_us if newest is None or newest < at_us else newest + 1
         return _with_status(feature, value, status, as_of, newest)
-
-    def _lifetime(
-        self, feature: WindowFeature, state: EntityState, at_us: int, status: str, marks: Mapping[str, tuple[int, ...]]
-    ) -> FeatureValue:
-        whole = self._histories[feature.name].found(state, marks, at_us)
-        if whole.is_short:
-            status = min(status, DEGRADED, key=ORDER.index)
-        newest = whole.newest_us
-        as_of = at_us if newest is None or newest < at_us else newest + 1
-        return _with_status(feature, evaluate(feature.aggregate.finalize, whole.columns), status, as_of, newest)
 
     def _lookup(self, feature: LookupFeature, state: EntityState, at_us: int, status: str) -> FeatureValue:
         rank = state.lookups.get(feature.name)

@@ -1,17 +1,22 @@
-"""A lifetime as it is read: the partials of a batch run up to its horizon, merged with the tiles since."""
+"""Lifetimes as they are read: the partials of a batch run up to its horizon, merged with the tiles since."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from featuredsl.aggregators import merge_values
+from featuredsl.aggregators import Partial, merge_values
 from featuredsl.horizon import HISTORY, HOP_US, HistoryColumns, history_columns, is_text, needs_history
 from featuredsl.nodes import Value
 from featuredsl.online.codec import SNAPSHOTS_KEPT, Snapshot, Tile
 from featuredsl.online.request import EntityState
-from featuredsl.plan import GroupPlan, WindowFeature
+from featuredsl.online.ring import FIXED, RingTiles
+from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
 from featuredsl.tiles import TileTier, ahead_tiles, tile_tiers
+
+Slot = tuple[Any, ...]
+"""The numbers of a filled slot of a ring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +29,13 @@ class Base:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A feature's merged partials, by column, and its newest event. `base` is None where no run is known; so many
-    `tiles` count beside it.
+    """The merged partials of each feature, by column, and the newest event. `base` is None where no run is known; so
+    many `tiles` count beside it.
 
     `is_short`: a part of the history is missing, or `base` holds events after the time asked.
     """
 
-    columns: Mapping[str, Value]
+    columns: Sequence[Mapping[str, Value]]
     newest_us: int | None
     base: Base | None
     tiles: int
@@ -52,14 +57,20 @@ def bases_at(snapshots: Sequence[Snapshot], marks: Sequence[int], at_us: int) ->
 
 
 class History:
-    """Where the parts of a lifetime feature stand."""
+    """Lifetime features of the same tier and sources, computed together."""
 
-    def __init__(self, plan: GroupPlan, columns: HistoryColumns, feature: WindowFeature) -> None:
-        tiers = {t.source: t for t in tile_tiers(plan) if (t.hop_us, t.freshness) == (HOP_US, feature.freshness)}
-        partials = feature.aggregate.partials
-        self._parts = [(p, tiers[p.source], tiers[p.source].partials.index(p), columns.partial_at(p)) for p in partials]
-        self._tiers = tuple({p.source: tiers[p.source] for p in partials}.values())
+    def __init__(self, plan: GroupPlan, columns: HistoryColumns, features: Sequence[WindowFeature]) -> None:
+        self.features = tuple(features)
+        kept = {t.source: t for t in tile_tiers(plan) if (t.hop_us, t.freshness) == (HOP_US, features[0].freshness)}
+        self._tiers = [kept[name] for name in features[0].source_names]
         self._newest = [columns.newest_at(tier.source) for tier in self._tiers]
+        used = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
+        self._parts = [
+            (p, self._tiers.index(kept[p.source]), kept[p.source].partials.index(p), columns.partial_at(p))
+            for p in used
+        ]
+        place = {partial: i for i, partial in enumerate(used)}
+        self._places = [[(f"p{i}", place[p]) for i, p in enumerate(f.aggregate.partials)] for f in features]
 
     def found(self, state: EntityState, marks: Mapping[str, Sequence[int]], at_us: int) -> Whole:
         """The history and the tiles before `at_us` as one: of the first run that has all of it, else of the newest."""
@@ -72,47 +83,74 @@ class History:
     def _is_whole(self, base: Base, state: EntityState, at_us: int) -> bool:
         """True when the tiles since the horizon are all kept, or no event lies between t and a later horizon."""
         if base.horizon_us <= at_us:
-            return all(base.horizon_us // HOP_US >= _first_kept(tier, state, at_us) for tier in self._tiers)
+            first = base.horizon_us // HOP_US
+            return all(first >= _first_kept(tier, state.ring[tier.name], at_us) for tier in self._tiers)
         newest = self._newest_of(base)
         return newest is None or newest < at_us
 
-    def _newest_of(self, base: Base) -> int | None:
-        if base.values is None:
+    def _newest_of(self, base: Base | None) -> int | None:
+        if base is None or base.values is None:
             return None
         times = [time_us for i in self._newest if isinstance(time_us := base.values[i], int)]
         return max(times, default=None)
 
     def _merged(self, base: Base | None, state: EntityState, at_us: int, *, is_short: bool) -> Whole:
-        tiles = {tier.name: _tiles(tier, state, base, at_us) for tier in self._tiers}
+        high = -(-at_us // HOP_US)
+        slots = [
+            _slots(tier, state.ring[tier.name], high - tier.slots if base is None else base.horizon_us // HOP_US, high)
+            for tier in self._tiers
+        ]
         stored = None if base is None else base.values
-        columns: dict[str, Value] = {}
-        for i, (partial, tier, at, column) in enumerate(self._parts):
-            value = None if stored is None else stored[column]
-            if is_text(partial) and isinstance(value, str):
-                value = int(value)
-            columns[f"p{i}"] = merge_values(partial.merge, [value, *(tile.values[at] for tile in tiles[tier.name])])
-        waters = [tile.high_water_us for found in tiles.values() for tile in found]
-        before = None if base is None else self._newest_of(base)
-        newest = max([*waters, *([] if before is None else [before])], default=None)
-        return Whole(columns, newest, base, len(waters), is_short)
+        merged = [
+            merge_values(part.merge, [_before(part, stored, column), *_column(slots[tier], at)])
+            for part, tier, at, column in self._parts
+        ]
+        newest = self._newest_of(base)
+        times = [*([] if newest is None else [newest]), *(slot[2] for found in slots for slot in found)]
+        columns = [{name: merged[at] for name, at in places} for places in self._places]
+        return Whole(columns, max(times, default=None), base, sum(map(len, slots)), is_short)
 
 
-def histories(plan: GroupPlan) -> dict[str, History]:
-    """Those of the lifetime features that a stream keeps, by name."""
+def histories(plan: GroupPlan, features: Iterable[StoredFeature]) -> list[History]:
+    """Those of the features that are streamed lifetimes, by what is read for them."""
     columns = history_columns(plan)
-    if columns is None:
-        return {}
-    needing = [f for f in plan.features if isinstance(f, WindowFeature) and needs_history(f)]
-    return {feature.name: History(plan, columns, feature) for feature in needing}
+    found: dict[tuple[str, tuple[str, ...]], list[WindowFeature]] = {}
+    for feature in features:
+        if isinstance(feature, WindowFeature) and needs_history(feature):
+            found.setdefault((feature.freshness, feature.source_names), []).append(feature)
+    return [] if columns is None else [History(plan, columns, of) for of in found.values()]
 
 
-def _tiles(tier: TileTier, state: EntityState, base: Base | None, at_us: int) -> list[Tile]:
-    tiles = [tile for tile in state.ring[tier.name] if tile.index * HOP_US < at_us]
-    return tiles if base is None else [tile for tile in tiles if tile.index * HOP_US >= base.horizon_us]
+def _before(partial: Partial, stored: Sequence[Value] | None, column: int) -> Value:
+    value = None if stored is None else stored[column]
+    return int(value) if is_text(partial) and isinstance(value, str) else value
 
 
-def _first_kept(tier: TileTier, state: EntityState, at_us: int) -> int:
+def _column(slots: Sequence[Slot], at: int) -> list[Value]:
+    """The numbers of a column that are not null."""
+    return [slot[FIXED + at] for slot in slots if not slot[3] >> at & 1]
+
+
+def _slots(tier: TileTier, tiles: Sequence[Tile], low: int, high: int) -> list[Slot]:
+    """The filled slots of the tiles from `low` to before `high`, of as many as are kept."""
+    if type(tiles) is not RingTiles:
+        return [_slot(tile) for tile in tiles if low <= tile.index < high]
+    numbers, width, found = tiles.numbers, tiles.width, []
+    for tile in range(max(low, high - tier.slots), high):
+        at = tile % tier.slots * width
+        if numbers[at] == tile and numbers[at + 1]:
+            found.append(numbers[at : at + width])
+    return found
+
+
+def _slot(tile: Tile) -> Slot:
+    nulls = sum(1 << i for i, value in enumerate(tile.values) if value is None)
+    return (tile.index, tile.rows, tile.high_water_us, nulls, *tile.values)
+
+
+def _first_kept(tier: TileTier, tiles: Sequence[Tile], at_us: int) -> int:
     """The first tile that none of a later time can have overwritten."""
-    tiles = state.ring[tier.name]
-    latest = at_us // HOP_US + ahead_tiles(HOP_US)
-    return max(latest, tiles[-1].index if tiles else latest) - tier.slots + 1
+    newest = at_us // HOP_US + ahead_tiles(HOP_US)
+    if type(tiles) is not RingTiles or max(tiles.numbers[:: tiles.width]) > newest:
+        newest = max(newest, tiles[-1].index if tiles else newest)
+    return newest - tier.slots + 1

@@ -85,7 +85,8 @@ def _as_read(read: Read, feature: StoredFeature) -> Reason:
 
 
 def _lifetime(read: Read, feature: WindowFeature) -> Reason:
-    value, whole = read.row[feature.name], histories(read.plan)[feature.name].found(read.state, read.marks, read.at_us)
+    (history,) = histories(read.plan, [feature])
+    value, whole = read.row[feature.name], history.found(read.state, read.marks, read.at_us)
     stored = [snapshot.as_of_us for snapshot in read.state.batch.get(HISTORY, ())]
     source = f"field b:{HISTORY}, stored up to {_times(stored)}, and tiles since, before {format_time(read.at_us)}"
     why = _history(read, whole)

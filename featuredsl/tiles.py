@@ -219,9 +219,9 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
 
 
 def _refuse_wide_history(plan: GroupPlan, feature: WindowFeature, target: str) -> None:
-    states = states_of(feature)
-    if states and needs_history(feature):
-        kind = "a least or greatest string" if isinstance(states[0], Partial) else states[0].kind
+    if states_of(feature) and needs_history(feature):
+        wide = feature.aggregate.wide
+        kind = wide[0].kind if wide else "a least or greatest string"
         raise UnsupportedError(
             f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} keeps a history of "
             f"numbers only, and {kind} is of variable width; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or "
