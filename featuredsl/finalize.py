@@ -52,7 +52,8 @@ class Finalizer:
         self.needed = needed_for(plan, self.names)
         self._programs = programs(plan, self.needed.features)
         self._histories = histories(plan, self.needed.features)
-        quick = {feature.name for one in (*self._programs, *self._histories) for feature in one.features}
+        quick = {feature.name for program in self._programs for feature in program.features}
+        quick |= {feature.name for history in self._histories for feature in history.features}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)

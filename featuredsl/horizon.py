@@ -55,8 +55,9 @@ def is_text(partial: Partial) -> bool:
 
 def needs_history(feature: StoredFeature) -> bool:
     """True for what a stream keeps tiles of and a batch job the rest."""
-    streamed = isinstance(feature, WindowFeature) and feature.tier.engine == "flink"
-    return streamed and isinstance(feature.window, Lifetime)
+    if not isinstance(feature, WindowFeature):
+        return False
+    return feature.tier.engine == "flink" and isinstance(feature.window, Lifetime)
 
 
 def history_columns(plan: GroupPlan) -> HistoryColumns | None:
