@@ -1,8 +1,8 @@
 """Hourly and daily tiers: values of every entity as of q = floor(t - delay, period), to Parquet and Redis; and what
 streamed lifetimes hold before a horizon.
 
-Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole, the store overwrites the
-snapshot of the same as-of time, and the tier is marked complete last. An entity without events in the
+Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole (histories have none: they are of all
+entities in each run), the store overwrites the snapshot of the same as-of time, and the tier is marked complete last. An entity without events in the
 windows of a tier is not written; readers of a completed as-of time take its values as those of no event.
 """
 
@@ -74,16 +74,16 @@ def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materia
     if tiers:
         features = [feature for tier in tiers for feature in batch_features(plan, tier)]
         writes = [_tier_write(plan, tier, at_us) for tier in tiers]
-        done += _written(snapshot_values(spark, plan, at_us, features), target, writes)
+        done += _copied(snapshot_values(spark, plan, at_us, features), target, writes)
     history = history_columns(plan)
     if history is not None:
         horizon_us = HORIZON.query_time(at_us)
         write = _TierWrite(HISTORY, horizon_us, tuple(column.name for column in history.tier.columns))
-        done += _written(spark.sql(collapsed(plan, history, SPARK, horizon_us, at_us)), target, [write])
+        done += _publish(spark.sql(collapsed(plan, history, SPARK, horizon_us, at_us)), target, [write])
     return done
 
 
-def _written(values: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
+def _copied(values: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
     frame = values.persist(StorageLevel.MEMORY_AND_DISK)
     try:
         for write in writes:
