@@ -1,9 +1,10 @@
 """Hourly and daily tiers: values of every entity as of q = floor(t - delay, period), to Parquet and Redis; and what
 streamed lifetimes hold before a horizon.
 
-Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole (histories have none: they are of all
-entities in each run), the store overwrites the snapshot of the same as-of time, and the tier is marked complete last. An entity without events in the
-windows of a tier is not written; readers of a completed as-of time take its values as those of no event.
+Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole (histories have none: each run holds all
+entities), the store overwrites the snapshot of the same as-of time, and the tier is marked complete last. An entity
+without events in the windows of a tier is not written; readers of a completed as-of time take its values as those of no
+event.
 """
 
 from __future__ import annotations
