@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import DType
+from featuredsl.horizon import HOP_US, SPAN_US, HistoryColumns, history_columns, needs_history
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.tiers import TIERS
 from featuredsl.tiles import (
@@ -78,6 +79,8 @@ def cost(plan: GroupPlan) -> Cost:
     """
     layout = store_layout(plan)
     hash_bytes = sum(_stored_width(plan, f) for f in plan.features if not _in_tiles(f))
+    history = history_columns(plan)
+    hash_bytes += 0 if history is None else _history_bytes(history)
     hash_bytes += sum(tier.slots * (FIELD_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
     return Cost(layout.total_size, len(layout.hash_fields), hash_bytes, _state_bytes(plan))
 
@@ -115,6 +118,8 @@ def tiles_of(feature: StoredFeature) -> int | None:
     if not isinstance(feature, WindowFeature) or not _in_tiles(feature):
         return None
     window = feature.window
+    if needs_history(feature):
+        return -(-SPAN_US // HOP_US) + 1
     if isinstance(window, Sliding):
         return -(-window.size_us // window.hop_us) + (0 if window.offset_us else 1)
     return None if window.tile_us is None else 1
@@ -134,6 +139,11 @@ def _stored_width(plan: GroupPlan, feature: StoredFeature) -> int:
     if isinstance(feature, LookupFeature) and feature.freshness in STREAM_TIERS:
         return FIELD_BYTES + 16 + sum(_width(dtype) for _, dtype in feature.columns)
     return 2 * (_width(feature.dtype) + 1) + FIELD_BYTES
+
+
+def _history_bytes(history: HistoryColumns) -> int:
+    """A field with two horizons: each its time and length, then a number behind its tag for each column."""
+    return FIELD_BYTES + 1 + 2 * (12 + 9 * len(history.tier.columns))
 
 
 def _state_bytes(plan: GroupPlan) -> int:

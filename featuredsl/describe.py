@@ -6,6 +6,7 @@ from typing import Any
 
 from featuredsl.costs import backfills, cost, tiles_of, worst_age_us
 from featuredsl.errors import UnsupportedError
+from featuredsl.horizon import history_columns, tile_us
 from featuredsl.lineage import columns_read
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.times import format_duration
@@ -13,6 +14,7 @@ from featuredsl.times import format_duration
 
 def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
     """Everything that is known of a group, as JSON data; durations are texts such as `1h`, sizes are bytes."""
+    history = history_columns(plan)
     return {
         "group": plan.name,
         "version": plan.version,
@@ -24,6 +26,7 @@ def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
         "sources": [source.name for source in plan.sources],
         "features": [feature_data(plan, item) for item in (*plan.features, *plan.on_demand)],
         "backfill": [backfill.text(at_us) for backfill in backfills(plan)],
+        "history": [] if history is None else list(history.sources),
         **_cost_data(plan),
     }
 
@@ -67,8 +70,8 @@ _NO_WINDOW = {"worst_age": None, "window": None, "hop": None, "tiles": None}
 
 def _window_data(feature: StoredFeature) -> dict[str, Any]:
     if isinstance(feature, WindowFeature):
-        tile_us = feature.window.tile_us
-        hop = None if tile_us is None else format_duration(tile_us)
+        hop_us = tile_us(feature)
+        hop = None if hop_us is None else format_duration(hop_us)
         return {"window": str(feature.window), "hop": hop, "tiles": tiles_of(feature)}
     ttl = "latest" if feature.ttl_us is None else f"latest, ttl {format_duration(feature.ttl_us)}"
     return {"window": ttl, "hop": None, "tiles": None}

@@ -11,6 +11,7 @@ import msgspec
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.evaluate import evaluate
+from featuredsl.histories import History, histories
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
 from featuredsl.online.codec import SNAPSHOTS_KEPT, Snapshot
@@ -55,7 +56,9 @@ class Finalizer:
         self.names = plan.feature_names if names is None else tuple(dict.fromkeys(names))
         self.needed = needed_for(plan, self.names)
         self._programs = programs(plan, self.needed.features)
+        self._histories = histories(plan, self.needed.features)
         quick = {feature.name for program in self._programs for feature in program.features}
+        quick |= {feature.name for history in self._histories for feature in history.features}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
@@ -85,6 +88,8 @@ class Finalizer:
         found = self._blank.copy() if known is None else known
         for program in self._programs if known is None else ():
             self._run(program, state, at_us, found)
+        for history in self._histories:
+            self._lifetimes(history, state, at_us, marks, found)
         for other in self._others:
             found[other.name] = self._stored(other, state, at_us, marks)
         if needed.on_demand:
@@ -142,6 +147,28 @@ class Finalizer:
             return
         status = OK if exists else NOT_FOUND
         for feature, value in zip(program.features, values, strict=True):
+            found[feature.name] = _with_status(feature, value, status, as_of, newest)
+
+    def _lifetimes(
+        self,
+        history: History,
+        state: EntityState,
+        at_us: int,
+        marks: Mapping[str, tuple[int, ...]],
+        found: dict[str, FeatureValue],
+    ) -> None:
+        as_of, status = self._as_of(history.features[0], at_us, marks)
+        status = status if state.exists else NOT_FOUND
+        if as_of is None:
+            found.update((f.name, _with_status(f, _empty(f), status, None, None)) for f in history.features)
+            return
+        whole = history.found(state, marks, as_of)
+        if whole.is_short:
+            status = min(status, DEGRADED, key=ORDER.index)
+        newest = whole.newest_us
+        as_of = as_of if newest is None or newest < as_of else newest + 1
+        for feature, columns in zip(history.features, whole.columns, strict=True):
+            value = evaluate(feature.aggregate.finalize, columns)
             found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _stored(

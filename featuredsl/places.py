@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.aggregators import Merge, Partial, WidePartial, merge_values
+from featuredsl.horizon import tile_us
 from featuredsl.nodes import Value
 from featuredsl.online.codec import Tile
 from featuredsl.online.request import EntityState
@@ -84,7 +85,7 @@ def places_of(plan: GroupPlan) -> dict[str, tuple[Place, ...]]:
     """The places of every streamed window, by feature."""
     found = {}
     for feature in stream_windows(plan):
-        hop_us = feature.window.tile_us
+        hop_us = tile_us(feature)
         assert hop_us is not None
         rings = {t.source: t for t in tile_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}
         wide = {t.source: t for t in state_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}

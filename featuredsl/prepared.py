@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import Finalizer, needed_for
+from featuredsl.horizon import HISTORY, needs_history
 from featuredsl.online.keys import KeyPart, join_key
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import mark_field
@@ -54,6 +55,7 @@ class Place:
     def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
         needed = finalizer.needed
         tiers = {feature.freshness for feature in needed.features}
+        tiers |= {HISTORY} if any(map(needs_history, needed.features)) else set()
         lookups = {feature.name for feature in stream_lookups(needed)}
         rings, wide = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers))
         self.finalizer, self.whole = finalizer, whole

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from featuredsl.finalize import DEFAULT, DEGRADED, EXPIRED, NOT_FOUND, NULL, STALE, FeatureValue
+from featuredsl.histories import Whole, histories
+from featuredsl.horizon import HISTORY, SPAN_US, needs_history
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout, Suffix
 from featuredsl.online.request import EntityState
@@ -77,7 +79,39 @@ def _streamed(read: Read, feature: StoredFeature) -> Reason:
 
 
 def _as_read(read: Read, feature: StoredFeature) -> Reason:
-    return _window(read, feature) if isinstance(feature, WindowFeature) else _lookup(read, feature)
+    if isinstance(feature, LookupFeature):
+        return _lookup(read, feature)
+    return _lifetime(read, feature) if needs_history(feature) else _window(read, feature)
+
+
+def _lifetime(read: Read, feature: WindowFeature) -> Reason:
+    (history,) = histories(read.plan, [feature])
+    value, whole = read.row[feature.name], history.found(read.state, read.marks, read.at_us)
+    stored = [snapshot.as_of_us for snapshot in read.state.batch.get(HISTORY, ())]
+    source = f"field b:{HISTORY}, stored up to {_times(stored)}, and tiles since, before {format_time(read.at_us)}"
+    why = _history(read, whole)
+    if whole.is_short:
+        return Reason(source, why + _stood_in(value), "featuredsl run batch, at least once a day")
+    if value.event_time_us is None:
+        return Reason(source, f"{why}; no event has come{_stood_in(value)}")
+    null = "; the events give no value: theirs are null, filtered out, or too few" if value.value is None else ""
+    newest = f"; newest event {_ago(value.event_time_us, read.at_us)}"
+    return Reason(source, why + null + newest + _stood_in(value) + _ahead(value, read.at_us))
+
+
+def _history(read: Read, whole: Whole) -> str:
+    if whole.base is None:
+        return f"no batch run is known, so only {whole.tiles} tiles count"
+    horizon_us = whole.base.horizon_us
+    upto = f"history up to {format_time(horizon_us)} by batch"
+    upto += " (none of this key)" if whole.base.values is None else ""
+    if horizon_us > read.at_us:
+        between = "and events lie between" if whole.is_short else "and no event lies between"
+        return f"{upto}, which is after the time asked, {between}"
+    if whole.is_short:
+        late = f"{_span(read.at_us - horizon_us)} before the time asked"
+        return f"{upto}, {late}: tiles are kept for {format_duration(SPAN_US)}, so events after it are missing"
+    return f"{upto}, {whole.tiles} tiles since"
 
 
 def _window(read: Read, feature: WindowFeature) -> Reason:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
+from featuredsl.horizon import history_columns, needs_history, reach_us, tile_us
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
@@ -152,30 +153,30 @@ def _tiers(
     parts: dict[tuple[str, int, str], dict[P, None]] = {}
     reach: dict[tuple[str, int, str], int] = {}
     for feature in stream_windows(plan):
-        hop_us, reach_us = feature.window.tile_us, feature.window.reach_us
-        if hop_us is None or reach_us is None:
+        hop_us, back_us = tile_us(feature), reach_us(feature)
+        if hop_us is None or back_us is None:
             continue
         for part in parts_of(feature):
             at = (part.source, hop_us, feature.freshness)
             parts.setdefault(at, {})[part] = None
-            reach[at] = max(reach.get(at, 0), reach_us // hop_us)
-    return [(at[0], at[1], reach[at] + _ahead(at[1]), tuple(columns), at[2]) for at, columns in parts.items()]
+            reach[at] = max(reach.get(at, 0), back_us // hop_us)
+    return [(at[0], at[1], reach[at] + ahead_tiles(at[1]), tuple(columns), at[2]) for at, columns in parts.items()]
 
 
-def _ahead(hop_us: int) -> int:
+def ahead_tiles(hop_us: int) -> int:
     """How many tiles events ahead of their time may need."""
     return max(1, -(-MAX_AHEAD_S * SECOND // hop_us))
 
 
 def longest_reach_us(plan: GroupPlan) -> int:
     """The longest window with its offset and one hop, and how old a deferred stream's values may be; what a key needs
-    to live past its last event. What sees back without limit (a lifetime, a session, a lookup without ttl) does not
-    count."""
-    return max((reach for reach in map(_reach_us, plan.features) if reach is not None), default=0)
+    to live past its last event. What sees back without limit (a lifetime of a batch tier, a session, a lookup without
+    ttl) does not count; a streamed lifetime counts with its tiles."""
+    return max((reach for reach in map(_kept_us, plan.features) if reach is not None), default=0)
 
 
-def _reach_us(feature: StoredFeature) -> int | None:
-    reach = feature.window.reach_us if isinstance(feature, WindowFeature) else feature.ttl_us
+def _kept_us(feature: StoredFeature) -> int | None:
+    reach = reach_us(feature) if isinstance(feature, WindowFeature) else feature.ttl_us
     if reach is None or feature.freshness not in STREAM_TIERS:
         return reach
     return reach + feature.tier.period_us + feature.tier.delay_us
@@ -193,17 +194,19 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
     would be without bound, one whose tiles do not fit the periods of a deferred tier, and a state whose ties are
     decided by arrays."""
     for feature in stream_windows(plan):
-        if feature.window.tile_us is None:
+        hop_us = tile_us(feature)
+        if hop_us is None:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} cannot be kept "
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
                 "(training sets of it work as it is)"
             )
-        period_us, tile_us = feature.tier.period_us, feature.window.tile_us
-        if period_us and period_us % tile_us and tile_us % period_us:
+        _refuse_wide_history(plan, feature, target)
+        period_us = feature.tier.period_us
+        if period_us and period_us % hop_us and hop_us % period_us:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): tier {feature.freshness} closes periods "
-                f"of {format_duration(period_us)}; a tile of {format_duration(tile_us)} neither divides them nor "
+                f"of {format_duration(period_us)}; a tile of {format_duration(hop_us)} neither divides them nor "
                 "is made of whole ones; use a hop= that does, or freshness realtime"
             )
         arrays = [node for part in feature.aggregate.wide for node in part.columns if node.dtype in ELEMENTS]
@@ -213,6 +216,17 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 f"no state keeps its {arrays[0].dtype} columns; take a column that is no array, as in e.x.first(), or "
                 f"use freshness {' or '.join(BATCH_TIERS)}"
             )
+
+
+def _refuse_wide_history(plan: GroupPlan, feature: WindowFeature, target: str) -> None:
+    if states_of(feature) and needs_history(feature):
+        wide = feature.aggregate.wide
+        kind = wide[0].kind if wide else "a least or greatest string"
+        raise UnsupportedError(
+            f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} keeps a history of "
+            f"numbers only, and {kind} is of variable width; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or "
+            "tumbling window (training sets of it work as it is)"
+        )
 
 
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
@@ -232,18 +246,19 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
     )
     wide = tuple(WideTier(tier.name, tier.hop_us, tier.slots, len(tier.states)) for tier in state_tiers(plan))
     lookups = tuple(LookupField(f.name, rank_columns(plan, f)) for f in stream_lookups(plan))
-    batch = tuple(
+    batch = [
         BatchTier(tier, tuple(Column(f.name, f.dtype) for f in batch_features(plan, tier)))
         for tier in BATCH_TIERS
         if batch_features(plan, tier)
-    )
+    ]
+    history = history_columns(plan)
     return StoreLayout(
         group=plan.name,
         version=store_version or plan.version,
         entity=tuple(Column(name, dtype) for name, dtype in plan.entity),
         ring=ring,
         lookups=lookups,
-        batch=batch,
+        batch=(*batch, *(() if history is None else (history.tier,))),
         expire_after_us=longest_reach_us(plan) + plan.retention_us,
         wide=wide,
     )

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from featuredsl.errors import InputError
+from featuredsl.horizon import HISTORY
 from featuredsl.tiers import TIERS
 from featuredsl.times import HOUR, MINUTE, SECOND, format_duration, format_time, parse_duration
 
@@ -23,7 +24,7 @@ FEATURE = "$freshness"
 FIRING, RESOLVED = "firing", "resolved"
 WARNING, CRITICAL = "warning", "critical"
 CRITICAL_RATIO = 10
-SLACK_US: Mapping[str, int] = {"realtime": 5 * SECOND, "5m": 30 * SECOND, "1h": 10 * MINUTE, "1d": HOUR}
+SLACK_US: Mapping[str, int] = {"realtime": 5 * SECOND, "5m": 30 * SECOND, "1h": 10 * MINUTE, "1d": HOUR, HISTORY: HOUR}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,8 @@ class Objective:
     source: str = "featuredsl/freshness"
 
     def limit_us(self, tier: str) -> int:
-        """The greatest age of a value that is in order: period + delay + slack."""
-        found = TIERS[tier]
+        """The greatest age of a value that is in order: period + delay + slack; histories are those of a daily run."""
+        found = TIERS["1d" if tier == HISTORY else tier]
         return found.period_us + found.delay_us + self.slack_us[tier]
 
 

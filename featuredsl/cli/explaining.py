@@ -68,5 +68,6 @@ def _cost_lines(data: dict[str, Any]) -> list[str]:
         f"online: {online['bytes']} bytes per entity ({online['ring_bytes']} of tiles, "
         f"{online['hash_fields']} hash fields)",
         f"stream state: about {data['state_bytes']} bytes per entity",
+        *(f"history of {name}: `featuredsl run batch`, at least once a day" for name in data["history"]),
         *(f"backfill of {text}" for text in data["backfill"]),
     ]

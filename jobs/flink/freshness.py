@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from featuredsl.errors import FeatureError
+from featuredsl.horizon import HISTORY, history_columns
 from featuredsl.online.meta import StoreMeta
 from featuredsl.online.progress import (
     SourceProgress,
@@ -159,6 +160,6 @@ def _tiers(
         closed = [time_us for times in meta.closed_marks(plan.name, version).values() for time_us in times]
         yield Measured(plan.name, version, "5m", min(closed, default=None), None)
     marks = meta.batch_marks(plan.name, version)
-    for tier in BATCH_TIERS:
-        if batch_features(plan, tier):
+    for tier in (*BATCH_TIERS, HISTORY):
+        if history_columns(plan) if tier == HISTORY else batch_features(plan, tier):
             yield Measured(plan.name, version, tier, max(marks.get(tier, ()), default=None), None)

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 
 from featuredsl.errors import DependencyError, InputError
+from featuredsl.horizon import HISTORY, history_columns
 from featuredsl.online.meta import StoreMeta
 from featuredsl.online.progress import StreamNote, streams_key
 from featuredsl.online.store import OnlineStore
@@ -58,10 +59,15 @@ def _behind(plans: Sequence[GroupPlan], versions: Mapping[str, str], meta: Store
 
 
 def _lacks_batches(plan: GroupPlan, version: str, meta: StoreMeta) -> bool:
-    """True when a batch tier of a version is behind that of the version which readers follow."""
+    """True when a batch tier of a version is behind that of the version which readers follow, or the history of its
+    lifetimes is not there."""
     live = meta.versions.get(plan.name)
     if live is None or live == version:
         return False
     was, now = meta.batch_marks(plan.name, live), meta.batch_marks(plan.name, version)
     tiers = [tier for tier in BATCH_TIERS if batch_features(plan, tier)]
+    if history_columns(plan) is not None:
+        if HISTORY not in now:
+            return True
+        tiers.append(HISTORY)
     return any(max(now.get(tier, ()), default=0) < max(was.get(tier, ()), default=0) for tier in tiers)

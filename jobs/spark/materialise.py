@@ -1,8 +1,10 @@
-"""Hourly and daily tiers: values of every entity as of q = floor(t - delay, period), to Parquet and Redis.
+"""Hourly and daily tiers: values of every entity as of q = floor(t - delay, period), to Parquet and Redis; and what
+streamed lifetimes hold before a horizon.
 
-Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole, the store overwrites the
-snapshot of the same as-of time, and the tier is marked complete last. An entity without events in the
-windows of a tier is not written; readers of a completed as-of time take its values as those of no event.
+Writing is idempotent: the Parquet copy of an as-of time is replaced as a whole (histories have none: each run holds all
+entities), the store overwrites the snapshot of the same as-of time, and the tier is marked complete last. An entity
+without events in the windows of a tier is not written; readers of a completed as-of time take its values as those of no
+event.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ import pyarrow.compute as pc
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
+from featuredsl.compilers.collapsed import collapsed
 from featuredsl.compilers.scalar import SPARK
 from featuredsl.compilers.snapshot import snapshot
+from featuredsl.horizon import HISTORY, HORIZON, history_columns
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan, StoredFeature
@@ -63,15 +67,26 @@ class _TierWrite:
 
 
 def materialise(spark: SparkSession, target: Target, at_us: int) -> list[Materialised]:
-    """Compute the batch tiers of a group as of `at_us` from the registered sources, and publish them."""
+    """Compute what batch keeps of a group as of `at_us` from the registered sources, and publish it: the batch tiers,
+    and the histories of streamed lifetimes."""
     plan = target.plan
+    done = []
     tiers = [tier for tier in BATCH_TIERS if batch_features(plan, tier)]
-    if not tiers:
-        return []
-    features = [feature for tier in tiers for feature in batch_features(plan, tier)]
-    frame = snapshot_values(spark, plan, at_us, features).persist(StorageLevel.MEMORY_AND_DISK)
-    try:
+    if tiers:
+        features = [feature for tier in tiers for feature in batch_features(plan, tier)]
         writes = [_tier_write(plan, tier, at_us) for tier in tiers]
+        done += _copied(snapshot_values(spark, plan, at_us, features), target, writes)
+    history = history_columns(plan)
+    if history is not None:
+        horizon_us = HORIZON.query_time(at_us)
+        write = _TierWrite(HISTORY, horizon_us, tuple(column.name for column in history.tier.columns))
+        done += _publish(spark.sql(collapsed(plan, history, SPARK, horizon_us, at_us)), target, [write])
+    return done
+
+
+def _copied(values: DataFrame, target: Target, writes: Sequence[_TierWrite]) -> list[Materialised]:
+    frame = values.persist(StorageLevel.MEMORY_AND_DISK)
+    try:
         for write in writes:
             _copy(frame, target, write)
         return _publish(frame, target, writes)

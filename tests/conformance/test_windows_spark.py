@@ -9,15 +9,20 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from featuredsl.compilers.collapsed import collapsed
 from featuredsl.compilers.scalar import SPARK
 from featuredsl.compilers.snapshot import snapshot
+from featuredsl.horizon import history_columns
+from featuredsl.times import MINUTE
 from jobs.spark.point_in_time import group_values
 from jobs.spark.runtime import SparkConfig, session
-from tests.conformance.cases import Case, us
+from tests.conformance.cases import Case, plan_of, us
 from tests.conformance.cases_reported import REPORTED_CASES
 from tests.conformance.cases_windows import WINDOW_CASES
+from tests.conformance.test_horizon import EVENTS, H1, Ever, row
 from tests.conformance.test_snapshot import of_no_event
 from tests.support.arrow_table import arrow_table
+from tests.support.horizons import batch
 
 pytestmark = pytest.mark.timeout(900)
 SNAPSHOTS = [case for case in WINDOW_CASES if case.group.name in ("visits", "deferred")]
@@ -71,3 +76,28 @@ def test_snapshot(spark: SparkSession, case: Case) -> None:
             assert {name: found[key][name] for name in expected} == expected
         else:
             assert of_no_event(case.group, expected)
+
+
+def test_collapsed_histories_are_those_of_duckdb(spark: SparkSession) -> None:
+    """Which the reader's conformance is measured with; sums beyond 64 bits and beyond all doubles among them."""
+    plan = plan_of(Ever)
+    history = history_columns(plan)
+    assert history is not None
+    huge = [row(H1 - i, "huge", x=2**63 - 1, f=1.5e308) for i in (1, 2, 3)]
+    events = {**EVENTS, "events": [*EVENTS["events"], *huge]}
+    for source in plan.sources:
+        rows = [
+            [*(columns.get(name) for name in source.column_names), time_us] for time_us, columns in events[source.name]
+        ]
+        frame = spark.createDataFrame(arrow_table([*source.columns, ("ts_us", "int")], rows))
+        frame.createOrReplaceTempView(source.name)
+    run = H1 + 11 * MINUTE
+    found = spark.sql(collapsed(plan, history, SPARK, H1, run)).toArrow().to_pylist()
+    by_key = {one.pop("u"): tuple(one.values()) for one in found}
+    right = {key: one.values for (key,), one in batch(plan, events, run).items()}
+    assert by_key.keys() == right.keys() == {"a", "old", "nulls", "only_other", "huge"}
+    for key, values in right.items():
+        for mine, other in zip(by_key[key], values, strict=True):
+            assert mine == other or mine == pytest.approx(other, rel=1e-9), (key, by_key[key], values)
+    assert str(3 * (2**63 - 1)) in by_key["huge"]
+    assert float("inf") in by_key["huge"]

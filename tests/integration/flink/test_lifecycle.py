@@ -53,6 +53,14 @@ class Visitor:
     @feature(freshness="1h", window=lifetime)
     def ever(e: visits) -> int:
         return e.count()
+
+    @feature(freshness="realtime", window=lifetime)
+    def always(e: visits) -> int:
+        return e.x.sum()
+
+    @feature(freshness="realtime", window=lifetime)
+    def spread(e: visits) -> float:
+        return e.x.var()
 """
 TOTAL = """
     @feature(freshness="realtime", window="1h")
@@ -100,6 +108,22 @@ class Life:
             name for name in topic_names(self.settings.kafka) if name.startswith(f"{self.settings.prefix}visits.refill")
         ]
 
+    def now(self, x: int) -> None:
+        """An event of key m, now: after the horizon of every batch run."""
+        out = producer(self.settings.kafka)
+        event = {"u": "m", "x": x, "ts": time.time_ns() // 1_000_000}
+        out.produce(f"{self.settings.prefix}visits", json.dumps(event).encode())
+        out.flush(30)
+
+    def always(self, key: str, at_us: int | None = None) -> tuple[object, object, str]:
+        """The lifetimes of a key as of a moment ahead, and the status."""
+        with self.store() as store:
+            reader = FeatureReader(store, Registry.load(self.settings.registry))
+            at_us = at_us or time.time_ns() // 1000 + SECOND
+            found = reader.get([("visitor", (key,))], at_us)[0]
+        spread = found["spread"].value
+        return found["always"].value, spread and round(float(spread), 9), found["always"].status  # type: ignore[arg-type]
+
     def read(self, at_us: int | None = None) -> dict[str, FeatureValue]:
         with self.store() as store:
             reader = FeatureReader(store, Registry.load(self.settings.registry))
@@ -107,7 +131,7 @@ class Life:
 
     def values(self) -> dict[str, object]:
         """The realtime features just after the last event, the hourly one now."""
-        found = {name: value.value for name, value in self.read().items() if name != "ever"}
+        found = {name: value.value for name, value in self.read().items() if name in ("n", "last", "total")}
         return found | {"ever": self.read(time.time_ns() // 1000)["ever"].value}
 
     def batch(self) -> None:
@@ -158,8 +182,13 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     base = life.live()
     life.send(10)
     first.wait_lag_zero()
+    assert life.always("k") == (55, 9.166666667, "DEGRADED")  # of tiles alone: no batch run has been
     life.batch()
     assert life.values() == {"n": 10, "last": 10, "ever": 10}
+    assert life.always("k") == (55, 9.166666667, "OK")
+    assert life.always("k", START_US + 10 * SECOND) == (55, 9.166666667, "OK")  # before the horizon, nothing between
+    assert life.always("k", START_US + 5 * SECOND)[2] == "DEGRADED"
+    assert life.always("m") == (None, None, "NOT_FOUND")
     with pytest.raises(InputError, match=r"runs already \(job id .*rebuild"):
         start_stream(life.settings)
 
@@ -169,11 +198,16 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     assert "redis://" not in json.dumps(plan[1])
     first.cancel()
     life.send(5)
+    life.now(2**53 + 1)
     second = start_stream(replace(life.settings, home=life.folder / "elsewhere"))
     second.wait_lag_zero()
     assert life.live() == base
     assert life.plan() == plan
     assert life.values() == {"n": 15, "last": 15, "ever": 10}
+    assert life.always("m") == (2**53 + 1, None, "OK")  # new since the horizon
+    life.now(7)
+    second.wait_lag_zero()
+    assert life.always("m")[0] == 2**53 + 8
     before = life.stored()
 
     # a start that another has replaced meanwhile moves no reader
@@ -200,6 +234,8 @@ def test_a_job_goes_on_from_its_checkpoint_and_is_rebuilt_and_replaced_while_rea
     assert rebuilt != base == base_of(rebuilt)
     assert life.stored() == before
     assert life.values() == {"n": 15, "last": 15, "ever": 15}
+    assert life.always("k") == (120, 20.0, "OK")  # what came late for its tile counts since the run of the rebuild
+    assert (life.always("m")[0], life.always("m")[2]) == (2**53 + 8, "OK")
     assert second.state == "CANCELED"
 
     # another definition: readers see the old one until the new one is filled

@@ -176,7 +176,7 @@ def test_a_suffix_must_not_be_the_name_of_another_feature() -> None:
     assert group(count("1h"), count("7d", name="n_7d")).feature_names == ("n", "n_7d")
 
 
-@pytest.mark.parametrize("kind", [lifetime, session("30m")])
+@pytest.mark.parametrize("kind", [session("30m")])
 def test_what_tiles_cannot_hold_is_refused_online_and_works_offline(kind: Window) -> None:
     plan = group(count("1h", name="ok"), count(kind))
     layout = store_layout(group(count("1h")))
