@@ -7,19 +7,21 @@ period, which its sinks mark; each kind of tier has marks of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
-from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
+from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, SessionField, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.session_tiers import SHORTEST_GAP_US, session_features, session_tiers
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
 from featuredsl.times import SECOND, format_duration
 from featuredsl.wide.table import kept_as
+from featuredsl.window_kinds import Session
 
 P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
 STREAM_TIERS = ("realtime", "5m")
@@ -90,9 +92,15 @@ def deferred_sources(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
     return found
 
 
-def timed_streams(plans: Iterable[GroupPlan]) -> tuple[EventSource, ...]:
-    """The streams that need event time: those behind the sources of deferred features."""
-    sources = deferred_sources(plans).values()
+def timed_sources(plans: Sequence[GroupPlan]) -> dict[str, EventSource]:
+    """By name, the sources whose events need event time: those of deferred features and of sessions."""
+    sessions = {name: plan.source(name) for plan in plans for f in session_features(plan) for name in f.source_names}
+    return deferred_sources(plans) | sessions
+
+
+def timed_streams(plans: Sequence[GroupPlan]) -> tuple[EventSource, ...]:
+    """The streams that need event time: those behind the sources that do."""
+    sources = timed_sources(plans).values()
     return tuple(dict.fromkeys(stream for source in sources for stream in source.streams()))
 
 
@@ -193,14 +201,16 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
     would be without bound, one whose tiles do not fit the periods of a deferred tier, and a state whose ties are
     decided by arrays."""
     for feature in stream_windows(plan):
-        if feature.window.tile_us is None:
+        if isinstance(feature.window, Session):
+            _refuse_short_gap(plan, feature, feature.window, target)
+        elif feature.window.tile_us is None:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} cannot be kept "
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
                 "(training sets of it work as it is)"
             )
         period_us, tile_us = feature.tier.period_us, feature.window.tile_us
-        if period_us and period_us % tile_us and tile_us % period_us:
+        if tile_us and period_us and period_us % tile_us and tile_us % period_us:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): tier {feature.freshness} closes periods "
                 f"of {format_duration(period_us)}; a tile of {format_duration(tile_us)} neither divides them nor "
@@ -213,6 +223,15 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 f"no state keeps its {arrays[0].dtype} columns; take a column that is no array, as in e.x.first(), or "
                 f"use freshness {' or '.join(BATCH_TIERS)}"
             )
+
+
+def _refuse_short_gap(plan: GroupPlan, feature: WindowFeature, window: Session, target: str) -> None:
+    if window.gap_us < SHORTEST_GAP_US:
+        raise UnsupportedError(
+            f"{target}: {plan.name}.{feature.name} ({feature.location}): sessions less than "
+            f"{format_duration(SHORTEST_GAP_US)} apart are too many to be kept; use a gap of {format_duration(SECOND)} "
+            f"or more, or freshness {' or '.join(BATCH_TIERS)} (training sets of it work as it is)"
+        )
 
 
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
@@ -231,6 +250,16 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         for tier in tile_tiers(plan)
     )
     wide = tuple(WideTier(tier.name, tier.hop_us, tier.slots, len(tier.states)) for tier in state_tiers(plan))
+    sessions = tuple(
+        SessionField(
+            tier.name,
+            tier.window.gap_us,
+            tier.kept,
+            tuple(Column(f"c{i}", partial.dtype) for i, partial in enumerate(tier.numbers)),
+            len(tier.states),
+        )
+        for tier in session_tiers(plan)
+    )
     lookups = tuple(LookupField(f.name, rank_columns(plan, f)) for f in stream_lookups(plan))
     batch = tuple(
         BatchTier(tier, tuple(Column(f.name, f.dtype) for f in batch_features(plan, tier)))
@@ -246,4 +275,5 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         batch=batch,
         expire_after_us=longest_reach_us(plan) + plan.retention_us,
         wide=wide,
+        sessions=sessions,
     )

@@ -5,14 +5,22 @@ The values are worked out by hand. Those that name a thread are failures of othe
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from featuredsl import feature, feature_group, lifetime, ratio, session, tumbling, window
-from featuredsl.plan import GroupPlan, WindowFeature
+from featuredsl.plan import WindowFeature
+from featuredsl.window_kinds import Lifetime
 from tests.conformance.cases import BIG, T0, Case, D, H, events, pairs, plan_of, row
 
 
-def has_tiles(plan: GroupPlan) -> bool:
-    """True when every window of the group can be kept online."""
-    return all(f.window.tile_us is not None for f in plan.features if isinstance(f, WindowFeature))
+def streamed_part(case: Case) -> Case:
+    """The case without the features that cannot be kept online."""
+    kept = tuple(
+        f for f in case.group.features if not (isinstance(f, WindowFeature) and isinstance(f.window, Lifetime))
+    )
+    names = {feature.name for feature in kept}
+    reads = [(key, at, {name: v for name, v in values.items() if name in names}) for key, at, values in case.reads]
+    return replace(case, group=replace(case.group, features=kept), reads=reads)
 
 
 @feature_group(name="kinds", entity="u")
