@@ -21,16 +21,25 @@ from featuredsl.finalize import FeatureValue
 from featuredsl.online.store import OnlineStore
 from featuredsl.reader import FeatureReader, Registry
 from featuredsl.registry import apply
+from featuredsl.session_tiers import session_features
 from featuredsl.settings import Settings
 from featuredsl.times import MINUTE, SECOND, format_time
 from jobs.flink.handle import JobHandle
 from jobs.flink.stream import Tuning, start_stream
 from jobs.kafka import producer, read_all
+from tests.conformance import session_groups
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
+from tests.conformance.cases_windows import WINDOW_CASES, streamed_part
 from tests.support import closed_groups
 from tests.support.closed_oracle import CLOSED, GAP, START, Event, expected, heartbeat, live, rows_of, runs, visit
+from tests.support.feature_job import expected_and_found, publish_in_order
 from tests.support.stack import TestStack
+from tests.support.wide_cases import same
 
 GROUP, TOPIC = "minutes", "visits"
+CASES = [case for case in (*WINDOW_CASES, *WIDE_SESSION_CASES) if list(session_features(case.group))]
+SESSIONS = [case for case in CASES if streamed_part(case).group == case.group]
+BUNDLE = ",".join(dict.fromkeys([GROUP, *(case.group.name for case in SESSIONS)]))
 
 
 @dataclass
@@ -73,8 +82,9 @@ class Running:
 @pytest.fixture(scope="module")
 def running(stack: TestStack) -> Iterator[Running]:
     settings = stack.need("kafka", "redis", "flink")
-    apply(settings.registry, Path(closed_groups.__file__), store_suffix="it")
-    made = Running(settings, Registry.load(settings.registry), start_stream(settings, GROUP, Tuning(parallelism=2)))
+    for module in (closed_groups, session_groups):
+        apply(settings.registry, Path(module.__file__), store_suffix="it")
+    made = Running(settings, Registry.load(settings.registry), start_stream(settings, BUNDLE, Tuning(parallelism=2)))
     try:
         yield made
     finally:
@@ -236,11 +246,21 @@ def test_a_session_is_closed_at_its_gap_to_the_microsecond(running: Running) -> 
     assert [running.wrong(u, end + 90 * SECOND, end + MINUTE) for u in times] == [[]] * len(times)
 
 
+def test_the_session_cases_read_back_their_values(running: Running) -> None:
+    publish_in_order(running.settings, SESSIONS, "s")
+    running.job.wait_lag_zero()
+    found = list(expected_and_found(running.settings, running.registry, SESSIONS, "s"))
+    wrong = [(what, expected, value) for what, expected, value in found if not same(value.value, expected)]
+    assert len(found) > 90
+    assert wrong == []
+    assert {value.status for _, _, value in found} == {"OK", "NULL", "DEFAULT", "NOT_FOUND"}
+
+
 @pytest.mark.slow
 def test_a_restart_with_fewer_subtasks_goes_on_in_the_middle_of_a_tile(running: Running) -> None:
     (before,) = running.marks()
     running.job.cancel()
-    running.job = start_stream(running.settings, GROUP, Tuning(parallelism=1))
+    running.job = start_stream(running.settings, BUNDLE, Tuning(parallelism=1))
     closed = send_random(running, random.Random(6), before + MINUTE, 6)
     assert running.marks() == {closed}
     assert all_wrong(running, closed) == []

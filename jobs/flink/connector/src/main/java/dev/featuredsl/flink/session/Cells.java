@@ -1,6 +1,7 @@
 package dev.featuredsl.flink.session;
 
 import java.nio.ByteBuffer;
+import org.apache.flink.metrics.Counter;
 
 /**
  * What is kept of a session as bytes: in the state of the job, and as the content of a record in Redis.
@@ -75,20 +76,20 @@ final class Cells {
         }
     }
 
-    /** The content of a record of at most so many bytes; states that take more than their share of more are left out. */
-    static byte[] content(byte[] stored, int maxBytes) {
+    /** The content of a record of at most so many bytes; of more, states that take more than their share are left out and counted. */
+    static byte[] content(byte[] stored, int maxBytes, Counter leftOut) {
         ByteBuffer in = ByteBuffer.wrap(stored);
         ByteBuffer out = ByteBuffer.allocate(stored.length);
         int share = stored.length <= maxBytes ? Integer.MAX_VALUE : maxBytes / count(stored);
         while (in.hasRemaining()) {
-            content(out, read(in), share);
+            content(out, read(in), share, leftOut);
         }
         byte[] found = new byte[out.position()];
         out.flip().get(found);
         return found;
     }
 
-    private static void content(ByteBuffer out, Object cell, int share) {
+    private static void content(ByteBuffer out, Object cell, int share, Counter leftOut) {
         if (cell instanceof Long) {
             out.put(PRESENT).putLong((Long) cell);
         } else if (cell instanceof Double) {
@@ -99,6 +100,7 @@ final class Cells {
             byte[] state = (byte[]) cell;
             if (5L + state.length > share) {
                 out.put(TOO_LARGE);
+                leftOut.inc();
             } else {
                 out.put(PRESENT).putInt(state.length).put(state);
             }

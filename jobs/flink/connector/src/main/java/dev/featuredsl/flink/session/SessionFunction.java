@@ -1,9 +1,11 @@
 package dev.featuredsl.flink.session;
 
+import org.apache.flink.metrics.Counter;
 import org.apache.flink.table.annotation.ArgumentHint;
 import org.apache.flink.table.annotation.ArgumentTrait;
 import org.apache.flink.table.annotation.DataTypeHint;
 import org.apache.flink.table.annotation.StateHint;
+import org.apache.flink.table.functions.FunctionContext;
 import org.apache.flink.table.functions.ProcessTableFunction;
 import org.apache.flink.types.Row;
 
@@ -23,6 +25,12 @@ public final class SessionFunction extends ProcessTableFunction<Row> {
 
     private transient String spec;
     private transient Parts parts;
+    private transient Counter tooLarge;
+
+    @Override
+    public void open(FunctionContext context) {
+        tooLarge = context.getMetricGroup().counter("statesTooLarge");
+    }
 
     public void eval(
             Context context,
@@ -40,7 +48,7 @@ public final class SessionFunction extends ProcessTableFunction<Row> {
         sessions.maxBytes = maxBytes;
         int at = sessions.add(input.<Long>getFieldAs(TIME), parts, input, TIME + 1);
         if (live) {
-            collect(sessions.record(at));
+            collect(sessions.record(at, tooLarge));
         }
         if (sessions.timerMs == null || sessions.closesMs() < sessions.timerMs) {
             ring(context.timeContext(Long.class), sessions);
@@ -50,7 +58,8 @@ public final class SessionFunction extends ProcessTableFunction<Row> {
     public void onTimer(OnTimerContext context, Sessions sessions) {
         TimeContext<Long> time = context.timeContext(Long.class);
         Long watermark = time.currentWatermark();
-        sessions.closed(watermark == null ? time.time() : Math.max(watermark, time.time())).forEach(this::collect);
+        long passed = watermark == null ? time.time() : Math.max(watermark, time.time());
+        sessions.closed(passed, tooLarge).forEach(this::collect);
         if (sessions.isEmpty()) {
             context.clearAllState();
         } else {

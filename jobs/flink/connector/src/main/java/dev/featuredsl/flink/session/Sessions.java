@@ -2,6 +2,7 @@ package dev.featuredsl.flink.session;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.flink.metrics.Counter;
 import org.apache.flink.types.Row;
 
 /**
@@ -56,15 +57,15 @@ public final class Sessions {
     }
 
     /** The record of a session: first and last event, rows, content. */
-    Row record(int at) {
-        return Row.of(firsts.get(at), lasts.get(at), rows.get(at), Cells.content(parts.get(at), maxBytes));
+    Row record(int at, Counter leftOut) {
+        return Row.of(firsts.get(at), lasts.get(at), rows.get(at), Cells.content(parts.get(at), maxBytes, leftOut));
     }
 
     /** The records of the sessions that no event can join any more at a watermark; they are forgotten. */
-    List<Row> closed(long watermarkMs) {
+    List<Row> closed(long watermarkMs, Counter leftOut) {
         List<Row> found = new ArrayList<>();
         while (!lasts.isEmpty() && closesMs() <= watermarkMs) {
-            found.add(record(0));
+            found.add(record(0, leftOut));
             firsts.remove(0);
             lasts.remove(0);
             rows.remove(0);

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import dev.featuredsl.flink.Golden;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.SimpleCounter;
 import org.apache.flink.types.Row;
 import org.junit.jupiter.api.Test;
 
@@ -26,7 +28,7 @@ class PartsTest {
     }
 
     private static String content(byte[] stored) {
-        return Golden.hex(Cells.content(stored, 1 << 20));
+        return Golden.hex(Cells.content(stored, 1 << 20, new SimpleCounter()));
     }
 
     @Test
@@ -71,8 +73,10 @@ class PartsTest {
         Parts parts = new Parts("[{\"merge\":\"max\"},{\"kind\":\"min\",\"params\":\"{}\",\"values\":1},"
                 + "{\"kind\":\"max\",\"params\":\"{}\",\"values\":1}]");
         byte[] stored = fold(parts, null, Row.of("k", 0L, 9L, true, "a".repeat(90), true, "b"));
+        Counter leftOut = new SimpleCounter();
         assertEquals("010000000000000009" + "02" + "01" + "00000007" + "017300000001" + "62",
-                Golden.hex(Cells.content(stored, 60)));
+                Golden.hex(Cells.content(stored, 60, leftOut)));
+        assertEquals(1, leftOut.getCount());
     }
 
     @Test

@@ -7,11 +7,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
+import org.apache.flink.metrics.Counter;
+import org.apache.flink.metrics.SimpleCounter;
 import org.apache.flink.types.Row;
 import org.junit.jupiter.api.Test;
 
 class SessionsTest {
-    private static final Parts COUNT_AND_SUM = new Parts("[{\"merge\": \"sum\"}]");
+    private static final Counter NONE = new SimpleCounter();
+    private static final Parts SUM = new Parts("[{\"merge\": \"sum\"}]");
 
     private static Sessions of(long gapUs) {
         Sessions made = new Sessions();
@@ -22,7 +25,7 @@ class SessionsTest {
 
     private static void add(Sessions to, long... times) {
         for (long ts : times) {
-            to.add(ts, COUNT_AND_SUM, Row.of("k", ts, 1L), 2);
+            to.add(ts, SUM, Row.of("k", ts, 1L), 2);
         }
     }
 
@@ -55,7 +58,7 @@ class SessionsTest {
         assertEquals("0..15x4 25..30x2 40..40x1", shown(sessions));
         add(sessions, 31);
         assertEquals("0..15x4 25..40x4", shown(sessions));
-        assertEquals(4L, Cells.read(sessions.parts.get(1), 1)[0] instanceof Total ? ((Total) Cells.read(sessions.parts.get(1), 1)[0]).low : -1);
+        assertEquals(4, ((Total) Cells.read(sessions.parts.get(1), 1)[0]).low);
     }
 
     @Test
@@ -63,11 +66,11 @@ class SessionsTest {
         Sessions sessions = of(2_000);
         add(sessions, 999, -5_000_500);
         assertEquals(-4_999, sessions.closesMs()); // its last millisecond: events up to -4998501 would join
-        assertEquals(List.of(), sessions.closed(-5_000));
-        assertEquals(1, sessions.closed(-4_999).size());
+        assertEquals(List.of(), sessions.closed(-5_000, NONE));
+        assertEquals(1, sessions.closed(-4_999, NONE).size());
         assertEquals(2, sessions.closesMs()); // an event of 2998 us would join, and its millisecond is 2
-        assertEquals(List.of(), sessions.closed(1));
-        Row record = sessions.closed(2).get(0);
+        assertEquals(List.of(), sessions.closed(1, NONE));
+        Row record = sessions.closed(2, NONE).get(0);
         assertEquals(List.of(999L, 999L, 1L), List.of(record.getField(0), record.getField(1), record.getField(2)));
         assertTrue(sessions.isEmpty());
         add(sessions, 1_000);
