@@ -8,6 +8,7 @@ from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import DType
 from featuredsl.horizon import HOP_US, SPAN_US, HistoryColumns, history_columns, needs_history
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.session_tiers import SessionTier, session_tiers
 from featuredsl.tiers import TIERS
 from featuredsl.tiles import (
     STREAM_TIERS,
@@ -33,6 +34,8 @@ TILE_EVENTS = 20
 """Assumed events of an entity in a tile, all of different values: what a state of variable width is sized by."""
 TILE_HEAD_BYTES = 25
 """Format, index, rows and high-water mark of a tile in a field of its own."""
+SESSION_HEAD_BYTES = 28
+"""First and last event, rows and length of a session among those of a field."""
 STATE_ROW_BYTES = 64
 """RocksDB and Flink's own cost of a row of state: key, tile, time to live."""
 
@@ -73,7 +76,8 @@ class Backfill:
 
 
 def cost(plan: GroupPlan) -> Cost:
-    """The estimate; texts count 24 bytes, a state of variable width is that of 20 different values in each tile.
+    """The estimate; texts count 24 bytes, a state of variable width is that of 20 different values in each tile or
+    session. Of a tier of sessions all that are kept are counted online, and in state one that is open.
 
     Raises UnsupportedError where the store cannot hold the group.
     """
@@ -82,6 +86,7 @@ def cost(plan: GroupPlan) -> Cost:
     history = history_columns(plan)
     hash_bytes += 0 if history is None else _history_bytes(history)
     hash_bytes += sum(tier.slots * (FIELD_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
+    hash_bytes += sum(FIELD_BYTES + 1 + tier.kept * _session_bytes(tier) for tier in session_tiers(plan))
     return Cost(layout.total_size, len(layout.hash_fields), hash_bytes, _state_bytes(plan))
 
 
@@ -154,7 +159,8 @@ def _state_bytes(plan: GroupPlan) -> int:
     )
     tiles += sum(_kept_tiles(plan, tier) * (STATE_ROW_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
     rows = [sum(_width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
-    return tiles + sum(STATE_ROW_BYTES + row for row in rows)
+    sessions = sum(STATE_ROW_BYTES + _session_bytes(tier) for tier in session_tiers(plan))
+    return tiles + sessions + sum(STATE_ROW_BYTES + row for row in rows)
 
 
 def _kept_tiles(plan: GroupPlan, tier: TileTier | StateTier) -> int:
@@ -167,6 +173,11 @@ def _kept_tiles(plan: GroupPlan, tier: TileTier | StateTier) -> int:
 def _tile_bytes(tier: StateTier) -> int:
     """A tile's head, and each state behind its tag and length."""
     return TILE_HEAD_BYTES + sum(5 + _width_of_state(state) for state in tier.states)
+
+
+def _session_bytes(tier: SessionTier) -> int:
+    """A session's head, each number behind its tag, and each state behind its tag and length."""
+    return SESSION_HEAD_BYTES + 9 * len(tier.numbers) + sum(5 + _width_of_state(state) for state in tier.states)
 
 
 def _width_of_state(state: Partial | WidePartial) -> int:

@@ -20,6 +20,7 @@ from featuredsl.online.ring import RingTiles
 from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.ring_program import RingProgram, programs
+from featuredsl.session_read import SessionRead, session_reads
 from featuredsl.tiles import BATCH_TIERS, batch_features, latest_mark, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
@@ -63,8 +64,9 @@ class Finalizer:
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
+        self._sessions: dict[str, SessionRead] = session_reads(plan)
         self._rank_at: dict[str, int] = {}
-        self._marks = {feature.name: _marks(feature, self._places) for feature in plan.features}
+        self._marks = {feature.name: _marks(feature, self._places, self._sessions) for feature in plan.features}
         self._batch_at = {tier: {f.name: i for i, f in enumerate(batch_features(plan, tier))} for tier in BATCH_TIERS}
         for feature in plan.features:
             if isinstance(feature, LookupFeature) and feature.freshness not in BATCH_TIERS:
@@ -181,6 +183,8 @@ class Finalizer:
             status = NOT_FOUND
         if as_of is None:
             return _with_status(feature, _empty(feature), status, None, None)
+        if feature.name in self._sessions:
+            return _session(self._sessions[feature.name], state, as_of, status)
         if isinstance(feature, WindowFeature):
             return self._window(feature, state, as_of, status)
         return self._lookup(feature, state, as_of, status)
@@ -250,12 +254,25 @@ def _as_of(snapshot: Snapshot) -> int:
     return snapshot.as_of_us
 
 
-def _marks(feature: StoredFeature, places: Mapping[str, tuple[Place, ...]]) -> tuple[str, ...]:
+def _session(read: SessionRead, state: EntityState, at_us: int, status: str) -> FeatureValue:
+    """The value over the last session that has closed by `at_us`; events from then on cannot change it."""
+    found = read.found(state, at_us)
+    value = evaluate(read.feature.aggregate.finalize, found.columns)
+    if found.is_short:
+        status = min(status, DEGRADED, key=ORDER.index)
+    return _with_status(read.feature, value, status, at_us, found.last_us)
+
+
+def _marks(
+    feature: StoredFeature, places: Mapping[str, tuple[Place, ...]], sessions: Mapping[str, SessionRead]
+) -> tuple[str, ...]:
     """The marks that say how far the values of a deferred stream are complete; none for other features."""
     if feature.freshness in BATCH_TIERS or not feature.tier.is_deferred:
         return ()
     if isinstance(feature, LookupFeature):
         return (latest_mark(feature.source, feature.freshness),)
+    if feature.name in sessions:
+        return (sessions[feature.name].tier.mark,)
     return tuple(dict.fromkeys(place.mark for place in places[feature.name]))
 
 

@@ -82,11 +82,12 @@ class WidePlace(Place):
 
 
 def places_of(plan: GroupPlan) -> dict[str, tuple[Place, ...]]:
-    """The places of every streamed window, by feature."""
+    """The places of every streamed window that is made of tiles, by feature."""
     found = {}
     for feature in stream_windows(plan):
         hop_us = tile_us(feature)
-        assert hop_us is not None
+        if hop_us is None:
+            continue
         rings = {t.source: t for t in tile_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}
         wide = {t.source: t for t in state_tiers(plan) if (t.hop_us, t.freshness) == (hop_us, feature.freshness)}
         found[feature.name] = tuple(_places(feature, hop_us, rings, wide))

@@ -16,6 +16,7 @@ from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
 from featuredsl.registry import Registry
+from featuredsl.session_tiers import session_tiers
 from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Place:
         tiers = {feature.freshness for feature in needed.features}
         tiers |= {HISTORY} if any(map(needs_history, needed.features)) else set()
         lookups = {feature.name for feature in stream_lookups(needed)}
-        rings, wide = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers))
+        rings, wide, sessions = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers, session_tiers))
         self.finalizer, self.whole = finalizer, whole
         self._types = tuple(_TYPES[column.dtype] for column in whole.entity)
         self.read = replace(
@@ -66,6 +67,7 @@ class Place:
             lookups=tuple(item for item in whole.lookups if item.name in lookups),
             batch=tuple(item for item in whole.batch if item.name in tiers),
             wide=tuple(item for item in whole.wide if item.name in wide),
+            sessions=tuple(item for item in whole.sessions if item.name in sessions),
         )
         self.marks = {tier.name: mark_field(whole.group, whole.version, tier.name) for tier in self.read.batch}
         self.closed = {mark: mark_field(whole.group, whole.version, mark) for mark in finalizer.stream_marks}

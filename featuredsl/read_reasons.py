@@ -11,7 +11,9 @@ from featuredsl.horizon import HISTORY, SPAN_US, needs_history
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout, Suffix
 from featuredsl.online.request import EntityState
+from featuredsl.online.session_codec import StoredSessions
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.session_read import SessionRead, session_reads
 from featuredsl.tiles import BATCH_TIERS, tile_tiers
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND, format_duration, format_time
 
@@ -81,6 +83,9 @@ def _streamed(read: Read, feature: StoredFeature) -> Reason:
 def _as_read(read: Read, feature: StoredFeature) -> Reason:
     if isinstance(feature, LookupFeature):
         return _lookup(read, feature)
+    sessions = session_reads(read.plan)
+    if feature.name in sessions:
+        return _session(read, sessions[feature.name])
     return _lifetime(read, feature) if needs_history(feature) else _window(read, feature)
 
 
@@ -136,6 +141,26 @@ def _window(read: Read, feature: WindowFeature) -> Reason:
         why = f"the events inside give no value: theirs are null, filtered out, or too few{_stood_in(value)}"
         return Reason(source, why + ahead)
     return Reason(source, f"newest event {_ago(value.event_time_us, read.at_us)}{ahead}")
+
+
+def _session(read: Read, of: SessionRead) -> Reason:
+    value, tier = read.row[of.feature.name], of.tier
+    records = read.state.sessions.get(tier.name, StoredSessions()).records
+    closed = sum(one.last_us + tier.window.gap_us <= read.at_us for one in records)
+    source = f"{of.feature.window.describe(read.at_us)}, {closed} of {len(records)} stored sessions {tier.name}"
+    if value.status == DEGRADED and value.event_time_us is None:
+        why = f"all {len(records)} sessions that are kept closed later; those before had to make room"
+        return Reason(source, why, "read closer to the present, or take the value of a training set")
+    if value.status == DEGRADED:
+        return Reason(source, "a state of the session was too large", "look at the metric statesTooLarge of the job")
+    if value.event_time_us is None:
+        still = f"; the last event of an open one was at {_ago(records[0].last_us, read.at_us)}" if records else ""
+        return Reason(source, f"no session has closed{still}{_stood_in(value)}")
+    found = next(one for one in records if one.last_us == value.event_time_us)
+    when = f"session from {format_time(found.first_us)} to {_ago(found.last_us, read.at_us)}, {found.rows} events"
+    if value.status in (NULL, DEFAULT):
+        return Reason(source, f"{when} that give no value: theirs are null, filtered out, or too few{_stood_in(value)}")
+    return Reason(source, when)
 
 
 def _late(newest: int | None) -> str:

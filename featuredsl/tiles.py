@@ -7,7 +7,7 @@ period, which its sinks mark; each kind of tier has marks of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -15,12 +15,14 @@ from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
 from featuredsl.horizon import history_columns, needs_history, reach_us, tile_us
-from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, StoreLayout, WideTier
+from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, SessionField, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
+from featuredsl.session_tiers import SHORTEST_GAP_US, session_features, session_tiers
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
 from featuredsl.times import SECOND, format_duration
 from featuredsl.wide.table import kept_as
+from featuredsl.window_kinds import Session
 
 P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
 STREAM_TIERS = ("realtime", "5m")
@@ -91,9 +93,15 @@ def deferred_sources(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
     return found
 
 
-def timed_streams(plans: Iterable[GroupPlan]) -> tuple[EventSource, ...]:
-    """The streams that need event time: those behind the sources of deferred features."""
-    sources = deferred_sources(plans).values()
+def timed_sources(plans: Sequence[GroupPlan]) -> dict[str, EventSource]:
+    """By name, the sources whose events need event time: those of deferred features and of sessions."""
+    sessions = {name: plan.source(name) for plan in plans for f in session_features(plan) for name in f.source_names}
+    return deferred_sources(plans) | sessions
+
+
+def timed_streams(plans: Sequence[GroupPlan]) -> tuple[EventSource, ...]:
+    """The streams that need event time: those behind the sources that do."""
+    sources = timed_sources(plans).values()
     return tuple(dict.fromkeys(stream for source in sources for stream in source.streams()))
 
 
@@ -195,7 +203,9 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
     decided by arrays."""
     for feature in stream_windows(plan):
         hop_us = tile_us(feature)
-        if hop_us is None:
+        if isinstance(feature.window, Session):
+            _refuse_short_gap(plan, feature, feature.window, target)
+        elif hop_us is None:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} cannot be kept "
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
@@ -203,7 +213,7 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
             )
         _refuse_wide_history(plan, feature, target)
         period_us = feature.tier.period_us
-        if period_us and period_us % hop_us and hop_us % period_us:
+        if hop_us and period_us and period_us % hop_us and hop_us % period_us:
             raise UnsupportedError(
                 f"{target}: {plan.name}.{feature.name} ({feature.location}): tier {feature.freshness} closes periods "
                 f"of {format_duration(period_us)}; a tile of {format_duration(hop_us)} neither divides them nor "
@@ -229,6 +239,15 @@ def _refuse_wide_history(plan: GroupPlan, feature: WindowFeature, target: str) -
         )
 
 
+def _refuse_short_gap(plan: GroupPlan, feature: WindowFeature, window: Session, target: str) -> None:
+    if window.gap_us < SHORTEST_GAP_US:
+        raise UnsupportedError(
+            f"{target}: {plan.name}.{feature.name} ({feature.location}): sessions less than "
+            f"{format_duration(SHORTEST_GAP_US)} apart are too many to be kept; use a gap of {format_duration(SECOND)} "
+            f"or more, or freshness {' or '.join(BATCH_TIERS)} (training sets of it work as it is)"
+        )
+
+
 def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayout:
     """The layout of a group under a store version (default: its fingerprint).
 
@@ -245,6 +264,16 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         for tier in tile_tiers(plan)
     )
     wide = tuple(WideTier(tier.name, tier.hop_us, tier.slots, len(tier.states)) for tier in state_tiers(plan))
+    sessions = tuple(
+        SessionField(
+            tier.name,
+            tier.window.gap_us,
+            tier.kept,
+            tuple(Column(f"c{i}", partial.dtype) for i, partial in enumerate(tier.numbers)),
+            len(tier.states),
+        )
+        for tier in session_tiers(plan)
+    )
     lookups = tuple(LookupField(f.name, rank_columns(plan, f)) for f in stream_lookups(plan))
     batch = [
         BatchTier(tier, tuple(Column(f.name, f.dtype) for f in batch_features(plan, tier)))
@@ -261,4 +290,5 @@ def store_layout(plan: GroupPlan, store_version: str | None = None) -> StoreLayo
         batch=(*batch, *(() if history is None else (history.tier,))),
         expire_after_us=longest_reach_us(plan) + plan.retention_us,
         wide=wide,
+        sessions=sessions,
     )

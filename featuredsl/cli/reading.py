@@ -174,6 +174,8 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  tiles {name}: {_filled([tile.index for tile in tiles])}")
     for name, wide in state.wide.items():
         click.echo(f"  states {name}: {_filled([tile.index for tile in wide])}")
+    for name, sessions in state.sessions.items():
+        click.echo(f"  sessions {name}: {len(sessions.records)} stored")
     for tier, times in meta.batch_marks(group, layout.version).items():
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
     for mark, times in meta.closed_marks(group, layout.version).items():

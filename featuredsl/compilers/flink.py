@@ -1,6 +1,6 @@
 """Plans to Flink SQL: one aggregation per (group, source, hop) into the ring, one per source into the hash.
 
-States of variable width have statements of their own (`flink_wide`).
+States of variable width have statements of their own (`flink_wide`), and so have sessions (`flink_sessions`).
 
 Realtime tiers need no watermark to publish. An event that is too late for every window changes no answer: its tile is
 older than the one in its slot, and the sink's guard refuses it. Text only: no engine is imported.
@@ -19,6 +19,7 @@ from featuredsl.compilers.flink_closed import (
     watermark_columns,
 )
 from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_insert, progress_sink, reason
+from featuredsl.compilers.flink_sessions import session_functions, sessions
 from featuredsl.compilers.flink_sources import (
     arrival_options,
     refuse_sources,
@@ -38,13 +39,13 @@ from featuredsl.tiles import (
     BATCH_TIERS,
     MAX_AHEAD_S,
     TileTier,
-    deferred_sources,
     latest_mark,
     refuse_unstreamable,
     state_tiers,
     stream_lookups,
     stream_windows,
     tile_tiers,
+    timed_sources,
     timed_streams,
 )
 
@@ -66,9 +67,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     plans = [target.plan for target in targets]
     timed = {stream.name for stream in timed_streams(plans)}
     tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
-    ddl = [*FUNCTIONS, *wide_functions(plans), *tables]
+    ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans), *tables]
     ddl += [union_view(source) for source in unions.values()]
-    ddl += [in_time_view(source) for source in deferred_sources(plans).values()]
+    ddl += [in_time_view(source) for source in timed_sources(plans).values()]
     inserts: list[str] = []
     for source in sources.values():
         keyed = [t.plan for t in targets if source in streams_read(t.plan)]
@@ -82,6 +83,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         made = _group(target, config)
         ddl += [table for table, _ in made]
         inserts += [insert for _, insert in made]
+        for view, sink, insert in sessions(target, config):
+            ddl += [view, sink]
+            inserts.append(insert)
     return ddl + inserts
 
 

@@ -77,13 +77,18 @@ def watermark_columns() -> list[str]:
     ]
 
 
+def in_time(source: str) -> str:
+    """The name of the view of the rows of a source that are in time."""
+    return f"{source}__in_time"
+
+
 def in_time_view(source: EventSource) -> str:
-    """The view of the rows of a source that a deferred tier counts: good and in time, for each part of a union."""
+    """The view of the rows that a deferred tier and sessions count: good and in time, for each part of a union."""
     counted = (
         f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` IS NOT NULL AND ({_IS_LATE}) IS NOT TRUE"
     )
     parts = [f"{part}\n{counted}" for part in selects(source, ("`_ts`", "`_rowtime`"))]
-    return f"CREATE TEMPORARY VIEW {FLINK.ident(_in_time(source.name))} AS\n" + "\nUNION ALL ".join(parts)
+    return f"CREATE TEMPORARY VIEW {FLINK.ident(in_time(source.name))} AS\n" + "\nUNION ALL ".join(parts)
 
 
 def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
@@ -100,7 +105,7 @@ def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
 def _rows(plan: GroupPlan, source: str, tier: Tier, hop_us: int) -> Rows:
     if not tier.is_deferred:
         return Rows(FLINK.ident(source), usable(plan))
-    relation = _window(FLINK.ident(_in_time(source)), tier.period_us, hop_us)
+    relation = _window(FLINK.ident(in_time(source)), tier.period_us, hop_us)
     grouped = ", `window_start`, `window_end`"
     if hop_us > tier.period_us:
         closed = f"TIMESTAMPDIFF(MINUTE, {_EPOCH}, `window_end`) - 1"
@@ -119,7 +124,3 @@ def _window(table: str, period_us: int, hop_us: int) -> str:
 def _minutes(duration_us: int) -> str:
     minutes = str(duration_us // MINUTE)
     return f"INTERVAL '{minutes}' MINUTE" + (f"({len(minutes)})" if len(minutes) > 2 else "")
-
-
-def _in_time(source: str) -> str:
-    return f"{source}__in_time"

@@ -58,13 +58,18 @@ def wide_tiles(target: GroupTarget, tier: StateTier, config: StreamConfig) -> tu
 
 def _state(state: Partial | WidePartial, source: EventSource) -> str:
     """The call that keeps a state."""
+    kind, params, taken, columns = state_arguments(state, source)
+    return f"fdsl_wide({FLINK.text(kind)}, {FLINK.text(params)}, {taken}, `_ts`, {', '.join(columns)})"
+
+
+def state_arguments(state: Partial | WidePartial, source: EventSource) -> tuple[str, str, str, list[str]]:
+    """What keeps a state: kind and parameters, as texts, and in SQL the condition and the columns of a row."""
     if isinstance(state, Partial):
         present = render(call("not", call("is_null", state.lift)), FLINK)
-        return f"fdsl_wide({FLINK.text(state.merge)}, '{{}}', {present}, `_ts`, {render(state.lift, FLINK)})"
+        return state.merge, "{}", present, [render(state.lift, FLINK)]
     params = json.dumps(dict(state.params), separators=(",", ":"), sort_keys=True)
     taken = "TRUE" if state.where is None else render(state.where, FLINK)
-    columns = ", ".join(_column(node, source) for node in state.columns)
-    return f"fdsl_wide({FLINK.text(state.kind)}, {FLINK.text(params)}, {taken}, `_ts`, {columns})"
+    return state.kind, params, taken, [_column(node, source) for node in state.columns]
 
 
 def _column(node: Node, source: EventSource) -> str:

@@ -6,7 +6,8 @@ Two keys per (group, store version, entity) under one hash tag:
   `slots` slots of fixed width; tile `i` (event time div hop) stands in slot `i mod slots`, so a new tile
   overwrites the oldest.
 - `group@version:{key}:X`, a hash: `l:<name>` = latest value of a lookup, `b:<tier>` = batch snapshots,
-  `t:<tier>:<slot>` = a tile of states of variable width; its slot follows from its index as in the ring.
+  `t:<tier>:<slot>` = a tile of states of variable width; its slot follows from its index as in the ring,
+  `s:<tier>` = the newest sessions.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ MAX_RING_COLUMNS: Final = 64
 MAX_RING_BYTES: Final = 1 << 20
 MAX_WIDE_STATES: Final = 64
 MAX_WIDE_SLOTS: Final = 10_000
+MAX_SESSIONS_BYTES: Final = 1 << 20
 
 Suffix = Literal["R", "X"]
 
@@ -141,6 +143,28 @@ class WideTier:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionField:
+    """The newest `kept` sessions of an entity, whose events are less than a gap apart: of each a number for each column
+    and `states` of variable width."""
+
+    name: str
+    gap_us: int
+    kept: int
+    columns: tuple[Column, ...]
+    states: int
+
+    @property
+    def hash_field(self) -> str:
+        """Field of the hash `X`."""
+        return "s:" + self.name
+
+    @property
+    def max_bytes(self) -> int:
+        """So many bytes has the content of a session at most: all that are kept take 1 MiB."""
+        return MAX_SESSIONS_BYTES // self.kept
+
+
+@dataclass(frozen=True, slots=True)
 class StoreLayout:
     """Layout of one group under one store version. `expire_after_us` 0 means that keys never expire."""
 
@@ -152,6 +176,7 @@ class StoreLayout:
     batch: tuple[BatchTier, ...]
     expire_after_us: int
     wide: tuple[WideTier, ...] = ()
+    sessions: tuple[SessionField, ...] = ()
     _structs: tuple[struct.Struct, ...] = field(init=False, repr=False, compare=False, default=())
     _header: bytes = field(init=False, repr=False, compare=False, default=b"")
     _total: int = field(init=False, repr=False, compare=False, default=0)
@@ -162,7 +187,7 @@ class StoreLayout:
         if self.expire_after_us < 0:
             message = f"group {self.group!r}: expire_after_us must not be negative"
             raise DefinitionError(message)
-        for kind in (self.ring, self.lookups, self.batch, self.wide):
+        for kind in (self.ring, self.lookups, self.batch, self.wide, self.sessions):
             names = [item.name for item in kind]
             if len(set(names)) != len(names):
                 message = f"group {self.group!r}: repeated names in {names}"
@@ -178,6 +203,7 @@ class StoreLayout:
             raise DefinitionError(message)
         fields = [item.hash_field for item in self.lookups] + [item.hash_field for item in self.batch]
         fields += [name for tier in self.wide for name in tier.hash_fields]
+        fields += [item.hash_field for item in self.sessions]
         object.__setattr__(self, "_structs", tuple(struct.Struct(tier.slot_format) for tier in self.ring))
         object.__setattr__(self, "_header", _header(self.ring))
         object.__setattr__(self, "_fields", tuple(fields))
@@ -227,7 +253,7 @@ class StoreLayout:
 
     @property
     def hash_fields(self) -> tuple[str, ...]:
-        """Fields of `X` that this layout knows: lookups, batch tiers, then the slots of each wide tier."""
+        """Fields of `X` that this layout knows: lookups, batch tiers, the slots of each wide tier, then sessions."""
         return self._fields
 
     @property

@@ -14,6 +14,7 @@ from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ri
 from featuredsl.online.exchange import Command, ReplyError
 from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
+from featuredsl.online.session_codec import StoredSessions, decode_sessions
 from featuredsl.online.wide_codec import WideTile, decode_wide
 
 EntityRef = tuple[StoreLayout, Sequence[KeyPart]]
@@ -27,6 +28,7 @@ class EntityState(msgspec.Struct, frozen=True):
     lookups: Mapping[str, Rank]
     batch: Mapping[str, tuple[Snapshot, ...]]
     wide: Mapping[str, tuple[WideTile, ...]] = msgspec.field(default_factory=dict)
+    sessions: Mapping[str, StoredSessions] = msgspec.field(default_factory=dict)
 
 
 class RawState(msgspec.Struct, frozen=True, gc=False):
@@ -105,4 +107,5 @@ def _state(layout: StoreLayout, ring: bytes | None, values: Sequence[bytes | Non
     lookups = {item.name: decode_rank(item.columns, value) for item, value in ranks if value is not None}
     batch = {tier.name: decode_snapshots(tier.columns, next(rest)) for tier in layout.batch}
     wide = {tier.name: decode_wide(tier, islice(rest, tier.slots)) for tier in layout.wide}
-    return EntityState(exists, decode_ring(layout, ring), lookups, batch, wide)
+    sessions = {item.name: decode_sessions(item, next(rest)) for item in layout.sessions}
+    return EntityState(exists, decode_ring(layout, ring), lookups, batch, wide, sessions)

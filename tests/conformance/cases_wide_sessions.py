@@ -2,77 +2,14 @@
 
 from __future__ import annotations
 
-from featuredsl import feature, feature_group, ratio, session
-from tests.conformance.cases import BIG, Case, H, events, ordered, pairs, plan_of, row
+from tests.conformance.cases import BIG, Case, H, plan_of, row
+from tests.conformance.session_groups import Couples, Runs, WideVisits
 
 A = ("a",)
 
 
-@feature_group(name="visits_wide", entity="u")
-class Visits:
-    """Every kind over sessions of half an hour; filters decide which events make them."""
-
-    @feature(freshness="realtime", window=[session("30m"), "1h"])
-    def last(e: events) -> list[int]:
-        return e.x.last_k(3)
-
-    @feature(freshness="realtime", window=session("30m"))
-    def first(e: events) -> int:
-        return e.first().x
-
-    @feature(freshness="realtime", window=session("30m"))
-    def top(e: events) -> list[str]:
-        return e.s.top_k(2)
-
-    @feature(freshness="realtime", window=session("30m"), default="none")
-    def common(e: events) -> str:
-        return e.filter(e.x > 0).s.most_frequent()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def distinct(e: events) -> int:
-        return e.s.approx_distinct()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def share(e: events) -> float:
-        return ratio(e.s.approx_distinct(), e.filter(e.x > 0).count())
-
-    @feature(freshness="realtime", window=session("30m"))
-    def fading(e: events) -> float:
-        return e.x.decayed_sum("1h")
-
-    @feature(freshness="1h", window=session("30m"))
-    def hourly(e: events) -> list[int]:
-        return e.x.last_k(9)
-
-    @feature(freshness="realtime", window=session("30m"))
-    def n(e: events) -> int:
-        return e.count()
-
-
-@feature_group(name="runs", entity="u")
-class Runs:
-    """A sequence decides between equal times."""
-
-    @feature(freshness="realtime", window=session("1m"))
-    def last(e: ordered) -> list[int]:
-        return e.x.last_k(2)
-
-    @feature(freshness="realtime", window=session("1m"))
-    def first(e: ordered) -> int:
-        return e.x.first()
-
-
-@feature_group(name="couple_visits", entity=("u", "m"))
-class Couples:
-    """Two parts of a key."""
-
-    @feature(freshness="realtime", window=session("10m"))
-    def seen(p: pairs) -> list[int]:
-        return p.x.last_k(9)
-
-
 def nothing(**values: object) -> dict[str, object]:
-    """The values of `Visits` where no session has closed, but for those given."""
+    """The values of `WideVisits` where no session has closed, but for those given."""
     names = ("last_session_30m", "first", "top", "share", "fading", "hourly")
     return dict.fromkeys(names) | {"common": "none", "distinct": 0, "n": 0} | values
 
@@ -81,7 +18,7 @@ WIDE_SESSION_CASES: tuple[Case, ...] = (
     Case(
         # Sessions {0, 600, 1200}, {3000, 3000}, {10000}; of x > 0 {0}, {3000, 3000}, {10000}.
         "the last closed session, with nulls that end none, ties, filters",
-        plan_of(Visits),
+        plan_of(WideVisits),
         {
             "events": [
                 row(3000, x=9, s="q"),

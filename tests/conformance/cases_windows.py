@@ -5,14 +5,23 @@ The values are worked out by hand. Those that name a thread are failures of othe
 
 from __future__ import annotations
 
-from featuredsl import feature, feature_group, lifetime, ratio, session, tumbling, window
-from featuredsl.plan import GroupPlan, WindowFeature
+from dataclasses import replace
+
+from featuredsl import feature, feature_group, lifetime, session, tumbling, window
+from featuredsl.plan import WindowFeature
+from featuredsl.window_kinds import Lifetime
 from tests.conformance.cases import BIG, T0, Case, D, H, events, pairs, plan_of, row
+from tests.conformance.session_groups import Visits
 
 
-def has_tiles(plan: GroupPlan) -> bool:
-    """True when every window of the group can be kept online."""
-    return all(f.window.tile_us is not None for f in plan.features if isinstance(f, WindowFeature))
+def streamed_part(case: Case) -> Case:
+    """The case without the features that cannot be kept online."""
+    kept = tuple(
+        f for f in case.group.features if not (isinstance(f, WindowFeature) and isinstance(f.window, Lifetime))
+    )
+    names = {feature.name for feature in kept}
+    reads = [(key, at, {name: v for name, v in values.items() if name in names}) for key, at, values in case.reads]
+    return replace(case, group=replace(case.group, features=kept), reads=reads)
 
 
 @feature_group(name="kinds", entity="u")
@@ -67,47 +76,6 @@ class Sizes:
     @feature(freshness="realtime", window=["1h", tumbling("1h"), tumbling("5m"), tumbling("10s")])
     def n(e: events) -> int:
         return e.count()
-
-
-@feature_group(name="visits", entity="u")
-class Visits:
-    """Every aggregator over the last closed session; a filter decides which events make it."""
-
-    @feature(freshness="realtime", window=session("30m"))
-    def n(e: events) -> int:
-        return e.count()
-
-    @feature(freshness="realtime", window=session("30m"), default=-1)
-    def total(e: events) -> int:
-        return e.x.sum()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def low(e: events) -> int:
-        return e.x.min()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def average(e: events) -> float:
-        return e.x.mean()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def var_x(e: events) -> float:
-        return e.x.var()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def last_s(e: events) -> str:
-        return e.s.max()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def clicks(e: events) -> int:
-        return e.filter(e.s == "click").count()
-
-    @feature(freshness="realtime", window=session("30m"))
-    def rate(e: events) -> float:
-        return ratio(e.filter(e.s == "click").count(), e.count())
-
-    @feature(freshness="realtime", window=session("30m"))
-    def odds(e: events) -> float:
-        return ratio(e.filter(e.s == "click").count(), e.filter(e.s == "view").count())
 
 
 @feature_group(name="whole", entity="u")

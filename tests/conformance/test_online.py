@@ -14,14 +14,15 @@ from featuredsl.plan import GroupPlan
 from featuredsl.tiles import rank_columns, store_layout, stream_lookups
 from tests.conformance.cases import CASES, Case, Row, us
 from tests.conformance.cases_wide import WIDE_CASES
-from tests.conformance.cases_windows import WINDOW_CASES, has_tiles
-from tests.support.online_tiles import ring, wide_fields
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
+from tests.conformance.cases_windows import WINDOW_CASES, streamed_part
+from tests.support.online_tiles import ring, session_fields, wide_fields
 from tests.support.wide_cases import same
 
 STREAMED = [
     case
-    for case in (*CASES, *WINDOW_CASES)
-    if has_tiles(case.group) and all(f.freshness == "realtime" for f in case.group.features)
+    for case in (*CASES, *map(streamed_part, WINDOW_CASES))
+    if all(f.freshness == "realtime" for f in case.group.features)
 ]
 
 
@@ -50,7 +51,8 @@ def state_before(case: Case, key: tuple[Any, ...], at_us: int) -> EntityState:
         name: [(us(seconds), row) for seconds, row in rows if tuple(row[part] for part in names) == key]
         for name, rows in seen.items()
     }
-    fields = {f"l:{name}": rank for name, rank in ranks_of(plan, seen, key).items()} | wide_fields(plan, layout, mine)
+    fields = {f"l:{name}": rank for name, rank in ranks_of(plan, seen, key).items()}
+    fields |= wide_fields(plan, layout, mine) | session_fields(plan, layout, mine)
     replies: list[Any] = [[ring(plan, layout, mine)]] if layout.ring else []
     if layout.hash_fields:
         replies.append([fields.get(name) for name in layout.hash_fields])
@@ -66,7 +68,7 @@ def test_case(case: Case) -> None:
         assert {name: values[name].value for name in expected} == expected, (key, seconds)
 
 
-@pytest.mark.parametrize("case", WIDE_CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*WIDE_CASES, *WIDE_SESSION_CASES], ids=lambda case: case.name)
 def test_wide_case(case: Case) -> None:
     finalizer = Finalizer(case.group)
     streamed = {feature.name for feature in case.group.features if feature.freshness == "realtime"}

@@ -15,11 +15,12 @@ from featuredsl.finalize import Finalizer
 from featuredsl.online.codec import encode_rank
 from featuredsl.online.request import EntityState, ReadRequest
 from featuredsl.plan import GroupPlan
+from featuredsl.session_tiers import session_tiers
 from featuredsl.tiles import store_layout
 from featuredsl.times import MINUTE, SECOND
 from tests.support.closed_groups import Minutes
 from tests.support.closed_oracle import CLOSED, START, Event, expected, visit
-from tests.support.online_tiles import ring, wide_fields
+from tests.support.online_tiles import ring, session_fields, wide_fields
 
 PLAN: GroupPlan = Minutes.plan  # type: ignore[attr-defined]
 LAYOUT = store_layout(PLAN)
@@ -30,6 +31,7 @@ MARKS = (
     "visits/1m@5m",
     "visits/5m@5m/states",
     "visits/30s@5m/states",
+    *(tier.mark for tier in session_tiers(PLAN)),
 )
 SPAN = 90 * MINUTE
 
@@ -49,7 +51,7 @@ def asked_of(rng: random.Random) -> int:
 
 def stored(mine: list[tuple[int, Event]], u: str, rng: random.Random) -> EntityState:
     """What a job has written of the events of an entity."""
-    fields = wide_fields(PLAN, LAYOUT, {"visits": mine}, rng)
+    fields = wide_fields(PLAN, LAYOUT, {"visits": mine}, rng) | session_fields(PLAN, LAYOUT, {"visits": mine}, rng)
     (last,) = (field for field in LAYOUT.lookups if field.name == "last")
     if mine:
         at, event = mine[-1]

@@ -1,9 +1,10 @@
 """Definitions of the near-real-time tier, by what a stream job does with them: windows of minutes that grow to a tile,
-tiles within a minute, whole windows, states of variable width, latest values; and realtime features beside them."""
+tiles within a minute, whole windows, states of variable width, latest values, sessions; and realtime features beside
+them."""
 
 from __future__ import annotations
 
-from featuredsl import EventSource, feature, feature_group, tumbling, window
+from featuredsl import EventSource, feature, feature_group, session, tumbling, window
 
 
 class Visit:
@@ -56,3 +57,23 @@ class Minutes:
     @feature(freshness="realtime")
     def newest(e: visits) -> str | None:
         return e.latest().page
+
+    @feature(freshness="5m", window=session("20s"))
+    def visit(e: visits) -> int:
+        return e.count()
+
+    @feature(freshness="5m", window=session("20s"))
+    def visit_pages(e: visits) -> list[str]:
+        return e.page.last_k(3)
+
+    @feature(freshness="5m", window=session("20s"))
+    def visit_sum(e: visits) -> int | None:
+        return e.filter(e.x > 0).x.sum()
+
+    @feature(freshness="realtime", window=session("20s"))
+    def live_visit(e: visits) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window=session("20s"))
+    def live_least(e: visits) -> str | None:
+        return e.page.min()

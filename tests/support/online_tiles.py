@@ -12,8 +12,10 @@ from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.evaluate import evaluate
 from featuredsl.online.codec import Tile, encode_ring
 from featuredsl.online.layout import StoreLayout
+from featuredsl.online.session_codec import SessionRecord, encode_sessions
 from featuredsl.online.wide_codec import WideTile, encode_wide_tile
 from featuredsl.plan import GroupPlan
+from featuredsl.session_tiers import SessionTier, session_tiers
 from featuredsl.tiles import StateTier, state_tiers, tile_tiers
 from featuredsl.wide.monoid import Monoid
 from featuredsl.wide.plain import Plain
@@ -64,6 +66,28 @@ def wide_fields(
             name = f"t:{tier.name}:{index % tier.slots}"
             fields[name] = encode_wide_tile(stored, tile_of(tier, index, rows, rng))
     return fields
+
+
+def session_fields(
+    plan: GroupPlan, layout: StoreLayout, events: Mapping[str, Iterable[Event]], rng: random.Random | None = None
+) -> dict[str, bytes]:
+    """Fields of the hash of one entity that hold its sessions, the open one too."""
+    fields: dict[str, bytes] = {}
+    for tier, stored in zip(session_tiers(plan), layout.sessions, strict=True):
+        mine = [e for e in events[tier.source] if tier.forms is None or evaluate(tier.forms, dict(e[1])) is True]
+        runs: list[list[Event]] = []
+        for event in sorted(mine, key=lambda event: event[0]):
+            if not runs or event[0] - runs[-1][-1][0] >= tier.window.gap_us:
+                runs.append([])
+            runs[-1].append(event)
+        if runs:
+            fields[stored.hash_field] = encode_sessions(stored, [_record(tier, run, rng) for run in runs])
+    return fields
+
+
+def _record(tier: SessionTier, run: list[Event], rng: random.Random | None) -> SessionRecord:
+    numbers = tuple(fold(p.merge, [evaluate(p.lift, dict(row)) for _, row in run]) for p in tier.numbers)
+    return SessionRecord(run[0][0], run[-1][0], len(run), numbers, tuple(_state(s, run, rng) for s in tier.states))
 
 
 def tile_of(tier: StateTier, index: int, rows: list[Event], rng: random.Random | None) -> WideTile:

@@ -21,17 +21,26 @@ from featuredsl.finalize import FeatureValue
 from featuredsl.online.store import OnlineStore
 from featuredsl.reader import FeatureReader, Registry
 from featuredsl.registry import apply
+from featuredsl.session_tiers import session_features
 from featuredsl.settings import Settings
 from featuredsl.times import MINUTE, SECOND, format_time
 from jobs.flink.handle import JobHandle
 from jobs.flink.stream import start_stream
 from jobs.flink.tuning import Tuning
 from jobs.kafka import producer, read_all
+from tests.conformance import session_groups
+from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
+from tests.conformance.cases_windows import WINDOW_CASES, streamed_part
 from tests.support import closed_groups
-from tests.support.closed_oracle import CLOSED, START, Event, expected, heartbeat, visit
+from tests.support.closed_oracle import CLOSED, GAP, START, Event, expected, heartbeat, live, rows_of, runs, visit
+from tests.support.feature_job import expected_and_found, publish_in_order
 from tests.support.stack import TestStack
+from tests.support.wide_cases import same
 
 GROUP, TOPIC = "minutes", "visits"
+CASES = [case for case in (*WINDOW_CASES, *WIDE_SESSION_CASES) if list(session_features(case.group))]
+SESSIONS = [case for case in CASES if streamed_part(case).group == case.group]
+BUNDLE = ",".join(dict.fromkeys([GROUP, *(case.group.name for case in SESSIONS)]))
 
 
 @dataclass
@@ -57,7 +66,7 @@ class Running:
         with OnlineStore(self.settings.redis, namespace=self.settings.prefix) as store:
             meta = store.meta()
         found = meta.closed_marks(GROUP, meta.versions[GROUP])
-        assert len(found) in (0, 6)
+        assert len(found) in (0, 8)
         return {time_us - START for times in found.values() for time_us in times}
 
     def read(self, u: str, at: int) -> dict[str, FeatureValue]:
@@ -74,8 +83,9 @@ class Running:
 @pytest.fixture(scope="module")
 def running(stack: TestStack) -> Iterator[Running]:
     settings = stack.need("kafka", "redis", "flink")
-    apply(settings.registry, Path(closed_groups.__file__), store_suffix="it")
-    made = Running(settings, Registry.load(settings.registry), start_stream(settings, GROUP, Tuning(parallelism=2)))
+    for module in (closed_groups, session_groups):
+        apply(settings.registry, Path(module.__file__), store_suffix="it")
+    made = Running(settings, Registry.load(settings.registry), start_stream(settings, BUNDLE, Tuning(parallelism=2)))
     try:
         yield made
     finally:
@@ -178,6 +188,17 @@ def all_wrong(running: Running, closed: int) -> list[Any]:
     return [(u, *found) for u in "abcd" for found in running.wrong(u, closed + 30 * SECOND, closed)]
 
 
+def live_wrong(running: Running) -> list[Any]:
+    """Realtime sessions asked when the latest ones close, a microsecond before, and now."""
+    wrong: list[Any] = []
+    for u in "abcd":
+        closes = [run[-1][0] + GAP for run in runs(rows_of(running.counted, u, 2 * START))[-3:]]
+        for at in (us for close in closes for us in (close - 1, close, close + 3 * MINUTE)):
+            row, right = running.read(u, at - START), live(running.counted, u, at)
+            wrong += [(u, at, row[name], value) for name, value in right.items() if row[name].value != value]
+    return wrong
+
+
 def test_random_events_of_an_hour_and_more(running: Running) -> None:
     rng = random.Random(5)
     end = 5 * MINUTE
@@ -185,19 +206,66 @@ def test_random_events_of_an_hour_and_more(running: Running) -> None:
         end = send_random(running, rng, end + MINUTE, minutes)
         assert running.marks() == {end}
         assert all_wrong(running, end) == []
+        assert live_wrong(running) == []
     assert end % (5 * MINUTE) == 2 * MINUTE
     assert len(running_records(running, "late")) == 1
     assert running.job.exceptions() == []
+
+
+def test_a_session_is_closed_at_its_gap_to_the_microsecond(running: Running) -> None:
+    (before,) = running.marks()
+    end = before + 2 * MINUTE
+    times = {
+        "exact": [-20_000_000],
+        "late by one": [-20_000_000 + 1],
+        "two apart": [-50_000_000, -30_000_000],
+        "one": [-50_000_000, -30_000_001],
+        "two between reads": [-55_000_000, -30_000_000, -30_000_000],
+        "joined": [-50_000_000, -25_000_000, -37_500_000],
+    }
+    events = [visit(end + at, u, 1, "p") for u, several in times.items() for at in several]
+    running.counted += events
+    closing = heartbeat(end + 30 * SECOND)
+    running.send([*events, closing], [closing])
+    found = {u: running.read(u, end + 30 * SECOND)["visit"] for u in times}
+    assert {u: value.value for u, value in found.items()} == {
+        "exact": 1,
+        "late by one": 0,
+        "two apart": 1,
+        "one": 2,
+        "two between reads": 2,
+        "joined": 3,
+    }
+    assert {(value.status, value.as_of_us) for value in found.values()} == {("OK", START + end)}
+    assert found["joined"].event_time_us == START + end - 25_000_000
+    assert [running.wrong(u, end + 30 * SECOND - 1, end - MINUTE) for u in times] == [[]] * len(times)
+    for at, value in ((end - 1, 0), (end, 1)):
+        assert running.read("exact", at)["live_visit"].value == value
+    closing = heartbeat(end + 90 * SECOND)
+    running.send([closing], [closing])
+    assert running.read("late by one", end + 90 * SECOND)["visit"].value == 1
+    assert [running.wrong(u, end + 90 * SECOND, end + MINUTE) for u in times] == [[]] * len(times)
+
+
+def test_the_session_cases_read_back_their_values(running: Running) -> None:
+    publish_in_order(running.settings, SESSIONS, "s")
+    running.job.wait_lag_zero()
+    found = list(expected_and_found(running.settings, running.registry, SESSIONS, "s"))
+    wrong = [(what, expected, value) for what, expected, value in found if not same(value.value, expected)]
+    assert len(found) > 90
+    assert wrong == []
+    assert {value.status for _, _, value in found} == {"OK", "NULL", "DEFAULT", "NOT_FOUND"}
 
 
 @pytest.mark.slow
 def test_a_restart_with_fewer_subtasks_goes_on_in_the_middle_of_a_tile(running: Running) -> None:
     (before,) = running.marks()
     running.job.cancel()
-    running.job = start_stream(running.settings, GROUP, Tuning(parallelism=1))
+    running.job = start_stream(running.settings, BUNDLE, Tuning(parallelism=1))
     closed = send_random(running, random.Random(6), before + MINUTE, 6)
     assert running.marks() == {closed}
     assert all_wrong(running, closed) == []
+    assert live_wrong(running) == []
     running.send([visit(closed - 61 * SECOND, "a", 999, "late")])
     assert all_wrong(running, closed) == []
     assert len(running_records(running, "late")) == 2

@@ -12,9 +12,7 @@ from click.testing import CliRunner
 from featuredsl import EventSource, feature, feature_group, lifetime, ratio, session, tumbling, window
 from featuredsl.cli.explaining import explain
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
-from featuredsl.compilers.offline import point_in_time
-from featuredsl.compilers.scalar import DUCKDB
-from featuredsl.errors import DefinitionError, UnsupportedError
+from featuredsl.errors import DefinitionError
 from featuredsl.finalize import Finalizer
 from featuredsl.fingerprint import canonical
 from featuredsl.online.layout import StoreLayout
@@ -176,23 +174,6 @@ def test_a_suffix_must_not_be_the_name_of_another_feature() -> None:
     assert group(count("1h"), count("7d", name="n_7d")).feature_names == ("n", "n_7d")
 
 
-@pytest.mark.parametrize("kind", [session("30m")])
-def test_what_tiles_cannot_hold_is_refused_online_and_works_offline(kind: Window) -> None:
-    plan = group(count("1h", name="ok"), count(kind))
-    layout = store_layout(group(count("1h")))
-    for target, compile_it in (
-        ("flink", lambda: statements([GroupTarget(plan, layout)], CONFIG)),
-        ("online store", lambda: store_layout(plan)),
-        ("online store", lambda: Finalizer(plan)),
-    ):
-        with pytest.raises(UnsupportedError) as caught:
-            compile_it()
-        text = str(caught.value)
-        wanted = [f"{target}: g.n (", "test_windows.py:", f"window {kind}", "freshness 1h or 1d"]
-        assert [part for part in wanted if part not in text] == []
-    assert "g__n" in point_in_time(plan, DUCKDB)
-
-
 def batch_columns(layout: StoreLayout) -> list[str]:
     return [column.name for tier in layout.batch for column in tier.columns]
 
@@ -243,7 +224,7 @@ def test_explain_shows_each_kind_and_what_is_not_online(tmp_path: Path, monkeypa
     path.write_text(DEFINITIONS)
     done = CliRunner().invoke(explain, [str(path), "--sql"])
     assert done.exit_code == 0, done.output
-    wanted = ["tumbling 1h", "session 30m", "lifetime", "not online: online store: g.n_session_30m", "-- no program:"]
+    wanted = ["tumbling 1h", "session 30m", "lifetime", "not online: online store: g.n_lifetime", "-- no program:"]
     assert [part for part in wanted if part not in done.output] == []
 
 

@@ -12,6 +12,8 @@ enum Mode {
     RING("ring", true, RingEncoder::new),
     /** Tiles of variable width into fields of a hash. */
     TILES("tiles", true, TilesEncoder::new),
+    /** The newest sessions into a field of a hash. */
+    SESSIONS("sessions", true, SessionsEncoder::new),
     /** Latest values into fields of a hash. */
     FIELDS("fields", false, FieldsEncoder::new);
 
@@ -45,6 +47,6 @@ enum Mode {
 
     void checkPrimaryKey(int[] found) {
         SinkConfig.check(Arrays.equals(found, hasTiles ? TILE_KEY : ENTITY_KEY),
-                "PRIMARY KEY must be " + (hasTiles ? "(k, tile), the first two columns" : "(k), the first column"));
+                "PRIMARY KEY must be " + (hasTiles ? "of the first two columns, (k, tile) or (k, first_us)" : "(k), the first column"));
     }
 }

@@ -18,7 +18,7 @@ final class SinkConfig implements Serializable {
     static final ConfigOption<String> URL = ConfigOptions.key("url").stringType().noDefaultValue()
             .withDescription("redis://user:password@host:port/db, rediss:// for TLS, redis+cluster://host:port,host:port.");
     static final ConfigOption<String> MODE = ConfigOptions.key("mode").stringType().noDefaultValue()
-            .withDescription("'ring' for tiles of numbers, 'tiles' for tiles of variable width, 'fields' for latest values.");
+            .withDescription("'ring' for tiles of numbers, 'tiles' for tiles of variable width, 'sessions', 'fields' for latest values.");
     static final ConfigOption<String> KEY_PREFIX = ConfigOptions.key("key-prefix").stringType().noDefaultValue()
             .withDescription("What stands before the braces of a key: 'group@version:'.");
     static final ConfigOption<Long> EXPIRE_AFTER = ConfigOptions.key("expire-after").longType().defaultValue(0L)
@@ -28,17 +28,17 @@ final class SinkConfig implements Serializable {
     static final ConfigOption<Integer> OFFSET = ConfigOptions.key("offset").intType().noDefaultValue()
             .withDescription("ring: byte at which the tier starts.");
     static final ConfigOption<Integer> SLOTS = ConfigOptions.key("slots").intType().noDefaultValue()
-            .withDescription("ring, tiles: slots of the tier.");
+            .withDescription("ring, tiles: slots of the tier; sessions: how many of a key stay.");
     static final ConfigOption<Integer> SLOT_SIZE = ConfigOptions.key("slot-size").intType().noDefaultValue()
             .withDescription("ring: bytes of a slot, 32 + 8 per value column.");
     static final ConfigOption<Integer> TOTAL_SIZE = ConfigOptions.key("total-size").intType().noDefaultValue()
             .withDescription("ring: bytes of the whole ring.");
     static final ConfigOption<Long> HOP = ConfigOptions.key("hop").longType().noDefaultValue()
-            .withDescription("ring, tiles: microseconds of a tile.");
+            .withDescription("ring, tiles: microseconds of a tile; sessions: the gap between two.");
     static final ConfigOption<String> FIELDS = ConfigOptions.key("fields").stringType().noDefaultValue()
             .withDescription("fields: hash field of every value column, joined by ';'.");
     static final ConfigOption<String> FIELD_PREFIX = ConfigOptions.key("field-prefix").stringType().noDefaultValue()
-            .withDescription("tiles: what stands before the slot's number in a hash field: 't:<tier>:'.");
+            .withDescription("tiles: what stands before the slot's number in a hash field: 't:<tier>:'; sessions: the field.");
     static final ConfigOption<Integer> MAX_BYTES = ConfigOptions.key("max-bytes").intType().defaultValue(1 << 20)
             .withDescription("tiles: bytes of a field; beyond, the large states of a tile are left out.");
     static final ConfigOption<String> MARK_KEY = ConfigOptions.key("mark-key").stringType().noDefaultValue()
@@ -101,7 +101,7 @@ final class SinkConfig implements Serializable {
         totalSize = ring ? need(options, TOTAL_SIZE) : 0;
         hopMicros = mode.hasTiles ? need(options, HOP) : 0;
         fields = mode == Mode.FIELDS ? names(need(options, FIELDS)) : List.of();
-        fieldPrefix = mode == Mode.TILES ? need(options, FIELD_PREFIX) : "";
+        fieldPrefix = mode == Mode.TILES || mode == Mode.SESSIONS ? need(options, FIELD_PREFIX) : "";
         maxBytes = options.get(MAX_BYTES);
         markField = options.getOptional(MARK_FIELD).orElse("");
         markKey = markField.isEmpty() ? "" : need(options, MARK_KEY);

@@ -168,6 +168,50 @@ class EncodersTest {
                 () -> new TilesEncoder(config(tiles()), List.of(STRING, BIGINT, BIGINT, BIGINT, STRING)));
     }
 
+    private static Map<String, String> sessions() {
+        return new HashMap<>(Map.of("url", "redis://h", "mode", "sessions", "key-prefix", "g@v1:", "field-prefix",
+                "s:clicks/session_30m", "slots", "3", "hop", "1800000000"));
+    }
+
+    private static List<LogicalType> sessionTypes() {
+        return List.of(STRING, BIGINT, BIGINT, BIGINT, new VarBinaryType(VarBinaryType.MAX_LENGTH));
+    }
+
+    @Test
+    void sessionsFollowTheGoldenVectors() throws Exception {
+        SessionsEncoder encoder = new SessionsEncoder(config(sessions()), sessionTypes());
+        for (JsonNode golden : Golden.read("online/sessions").get("records")) {
+            GenericRowData row = GenericRowData.of(
+                    StringData.fromString("k|1"),
+                    Long.parseLong(golden.get("first_us").textValue()),
+                    Long.parseLong(golden.get("last_us").textValue()),
+                    Long.parseLong(golden.get("rows").textValue()),
+                    Golden.bytes(golden.get("content").textValue()));
+            Write write = encoder.encode(row);
+            assertEquals("g@v1:{k|1}:X", new String(write.key, StandardCharsets.UTF_8));
+            assertEquals(golden.get("hex").textValue(), Golden.hex(write.arguments()[0]));
+            row.setField(0, null);
+            assertNull(encoder.encode(row));
+        }
+        assertThrows(ValidationException.class, () -> new SessionsEncoder(config(sessions()), tileTypes(2)));
+        Map<String, String> missing = sessions();
+        missing.remove("field-prefix");
+        assertThrows(ValidationException.class, () -> config(missing));
+    }
+
+    @Test
+    void writesOfOneSessionMergeAndSessionsKeepApart() {
+        SessionsEncoder encoder = new SessionsEncoder(config(sessions()), sessionTypes());
+        Write[] writes = new Write[3];
+        for (int i = 0; i < 3; i++) {
+            writes[i] = encoder.encode(GenericRowData.of(StringData.fromString("k"), i < 2 ? 7L : 8L, 9L, 1L + i, new byte[0]));
+        }
+        assertEquals(writes[0], writes[1]);
+        assertNotEquals(writes[0], writes[2]);
+        assertSame(writes[1], writes[0].merge(writes[1]));
+        assertSame(writes[1], writes[1].merge(writes[0]));
+    }
+
     private static TileWrite tile(long tile, long rows) {
         return new TileWrite(new byte[] {1}, Math.floorMod(tile, 4L), tile, rows, new byte[0]);
     }
