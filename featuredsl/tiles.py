@@ -18,7 +18,7 @@ from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, S
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
-from featuredsl.times import SECOND, format_duration
+from featuredsl.times import DAY, SECOND, format_duration
 from featuredsl.wide.table import kept_as
 
 P = TypeVar("P", Partial, WidePartial, Partial | WidePartial)
@@ -172,6 +172,19 @@ def longest_reach_us(plan: GroupPlan) -> int:
     to live past its last event. What sees back without limit (a lifetime, a session, a lookup without ttl) does not
     count."""
     return max((reach for reach in map(_reach_us, plan.features) if reach is not None), default=0)
+
+
+def remembered_us(source: EventSource, plans: Iterable[GroupPlan]) -> int:
+    """How long a stream of these groups remembers the key of an event whose copies are dropped, in the time that
+    `within` is measured on: as long as a copy may come that a feature still sees; for a lookup that sees back without
+    limit, a day longer than `within`."""
+    reaches = [
+        _reach_us(feature) or DAY
+        for plan in plans
+        for feature in (*stream_windows(plan), *stream_lookups(plan))
+        if any(source in plan.source(name).streams() for name in feature.source_names)
+    ]
+    return (source.within_us or 0) + max(reaches, default=0) + MAX_AHEAD_S * SECOND
 
 
 def _reach_us(feature: StoredFeature) -> int | None:

@@ -68,5 +68,10 @@ def _cost_lines(data: dict[str, Any]) -> list[str]:
         f"online: {online['bytes']} bytes per entity ({online['ring_bytes']} of tiles, "
         f"{online['hash_fields']} hash fields)",
         f"stream state: about {data['state_bytes']} bytes per entity",
+        *(
+            f"duplicates of {d['source']}: {', '.join(d['key'])} remembered for {d['remembered']}, about "
+            f"{d['bytes_per_event']} bytes an event"
+            for d in data["duplicates"]
+        ),
         *(f"backfill of {text}" for text in data["backfill"]),
     ]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from featuredsl.compilers.flink_closed import (
+    COUNTED,
     in_time_view,
     late_rows,
     latest_rows,
@@ -21,6 +22,8 @@ from featuredsl.compilers.flink_closed import (
 from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_insert, progress_sink, reason
 from featuredsl.compilers.flink_sources import (
     arrival_options,
+    records_name,
+    records_of,
     refuse_sources,
     sequence_of,
     streamed,
@@ -28,6 +31,7 @@ from featuredsl.compilers.flink_sources import (
     union_view,
 )
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
+from featuredsl.compilers.flink_unique import timed_unique_view, unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
@@ -64,14 +68,17 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
         unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
     plans = [target.plan for target in targets]
+    readers = {source.name: [plan for plan in plans if source in streams_read(plan)] for source in sources.values()}
     timed = {stream.name for stream in timed_streams(plans)}
     tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
-    ddl = [*FUNCTIONS, *wide_functions(plans), *tables]
+    ddl = [*FUNCTIONS, *wide_functions(plans), *unique_functions(sources.values(), timed), *tables]
+    ddl += [view for source in sources.values() for view in unique_views(source, readers[source.name])]
     ddl += [union_view(source) for source in unions.values()]
-    ddl += [in_time_view(source) for source in deferred_sources(plans).values()]
+    ddl += [view for s in timed_streams(plans) for view in timed_unique_view(s, readers[s.name], COUNTED)]
+    ddl += [in_time_view(source, readers) for source in deferred_sources(plans).values()]
     inserts: list[str] = []
     for source in sources.values():
-        keyed = [t.plan for t in targets if source in streams_read(t.plan)]
+        keyed = readers[source.name]
         no_key = _no_key(keyed)
         ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
         inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
@@ -128,7 +135,7 @@ def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> 
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
     return table(
-        source.name,
+        records_name(source),
         columns,
         (
             ("connector", "kafka"),
@@ -183,7 +190,7 @@ def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str
         f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, {ahead}),\n"
         f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
         "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
-        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {FLINK.ident(source.name)})\n"
+        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {records_of(source)})\n"
         "WHERE `_why` IS NOT NULL"
     )
 
