@@ -75,9 +75,14 @@ def timed_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
     if _waits(source):
         table = f"input => TABLE {_name(source, 'keyed_in_time')} PARTITION BY `_key`"
         call = f"TABLE(fdsl_first_in_time({table}, {_big('withinUs', _within(source))}, {_timed(source)}))"
-        return f"(SELECT {shared}, `rowtime` AS `_rowtime` FROM {call})"
+        return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call})"
     call = _first_arrival(source, plans, "keyed_in_time", _timed(source))
-    return f"(SELECT {shared}, `rowtime` AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
+    return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
+
+
+def _rowtime(source: EventSource) -> str:
+    """The time attribute that a function gives; Flink numbers names that are there already."""
+    return "`rowtime0`" if "rowtime" in _names(source) else "`rowtime`"
 
 
 def keyless(source: EventSource, plans: Sequence[GroupPlan]) -> str:
@@ -149,8 +154,11 @@ def _key(source: EventSource) -> str:
 
 
 def _columns(source: EventSource) -> list[str]:
-    arrival = [FLINK.ident(source.arrival_time)] if source.arrival_time else []
-    return [*(FLINK.ident(name) for name in source.column_names), *arrival]
+    return list(map(FLINK.ident, _names(source)))
+
+
+def _names(source: EventSource) -> list[str]:
+    return [*source.column_names, *([source.arrival_time] if source.arrival_time else [])]
 
 
 def _name(source: EventSource, what: str) -> str:

@@ -1,11 +1,11 @@
 package dev.featuredsl.flink.unique;
 
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
-import java.util.TreeMap;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.api.dataview.MapView;
 import org.apache.flink.table.catalog.DataTypeFactory;
@@ -35,7 +35,8 @@ public final class FirstInTime extends ProcessTableFunction<Row> {
     public TypeInference getTypeInference(DataTypeFactory factory) {
         LinkedHashMap<String, TypeStrategy> states = new LinkedHashMap<>();
         states.put("kept", call -> Optional.of(factory.createDataType(KeptTime.class)));
-        states.put("waiting", call -> event(call).map(row -> MapView.newMapViewDataType(DataTypes.STRING(), row)));
+        states.put("waiting", call -> Signatures.columns(call, RANK, 1)
+                .map(row -> MapView.newMapViewDataType(DataTypes.BIGINT(), DataTypes.ARRAY(row))));
         return Signatures.of(
                 EnumSet.of(StaticArgumentTrait.REQUIRE_ON_TIME),
                 List.of("withinUs"),
@@ -47,47 +48,61 @@ public final class FirstInTime extends ProcessTableFunction<Row> {
         return Signatures.columns(call, EVENT, 1);
     }
 
-    public void eval(Context context, KeptTime kept, MapView<String, Row> waiting, Row input, Long withinUs)
+    public void eval(Context context, KeptTime kept, MapView<Long, Row[]> waiting, Row input, Long withinUs)
             throws Exception {
         kept.withinUs = withinUs;
-        Row event = new Row(input.getArity() - EVENT - 1);
-        for (int i = 0; i < event.getArity(); i++) {
-            event.setField(i, input.getField(EVENT + i));
+        Row record = columns(input, RANK, input.getArity() - 1);
+        if (kept.repeats(ts(record))) {
+            return;
         }
-        waiting.put(input.getFieldAs(RANK), event);
-        TimeContext<Long> time = context.timeContext(Long.class);
-        time.registerOnTime(time.time());
-    }
-
-    public void onTimer(OnTimerContext context, KeptTime kept, MapView<String, Row> waiting) throws Exception {
         TimeContext<Long> time = context.timeContext(Long.class);
         long now = time.time();
-        for (Map.Entry<String, Row> entry : due(waiting, now).entrySet()) {
-            waiting.remove(entry.getKey());
-            if (kept.take(ts(entry.getValue()))) {
-                collect(entry.getValue());
-                time.registerOnTime(kept.forgottenMs());
+        Row[] same = waiting.get(now);
+        if (same == null) {
+            waiting.put(now, new Row[] {record});
+            time.registerOnTime(now);
+        } else if (Arrays.stream(same).noneMatch(other -> rank(other).equals(rank(record)))) {
+            Row[] more = Arrays.copyOf(same, same.length + 1);
+            more[same.length] = record;
+            waiting.put(now, more);
+        }
+    }
+
+    public void onTimer(OnTimerContext context, KeptTime kept, MapView<Long, Row[]> waiting) throws Exception {
+        TimeContext<Long> time = context.timeContext(Long.class);
+        long now = time.time();
+        Row[] due = waiting.get(now);
+        if (due != null) {
+            waiting.remove(now);
+            Arrays.sort(due, Comparator.comparing(FirstInTime::rank));
+            for (Row record : due) {
+                if (kept.take(ts(record))) {
+                    collect(columns(record, 1, record.getArity()));
+                }
             }
         }
-        if (kept.at != null && kept.forgottenMs() <= now) {
+        if (kept.at != null && kept.forgottenMs() > now) {
+            time.registerOnTime(kept.forgottenMs());
+        } else if (waiting.isEmpty()) {
+            context.clearAllState();
+        } else {
             kept.at = null;
         }
-        if (kept.at == null && waiting.isEmpty()) {
-            context.clearAllState();
-        }
     }
 
-    private static TreeMap<String, Row> due(MapView<String, Row> waiting, long nowMs) throws Exception {
-        TreeMap<String, Row> due = new TreeMap<>();
-        for (Map.Entry<String, Row> entry : waiting.entries()) {
-            if (Math.floorDiv(ts(entry.getValue()), 1000L) <= nowMs) {
-                due.put(entry.getKey(), entry.getValue());
-            }
+    private static Row columns(Row row, int from, int to) {
+        Row made = new Row(to - from);
+        for (int i = from; i < to; i++) {
+            made.setField(i - from, row.getField(i));
         }
-        return due;
+        return made;
     }
 
-    private static long ts(Row event) {
-        return event.<Long>getFieldAs(0);
+    private static String rank(Row record) {
+        return record.getFieldAs(0);
+    }
+
+    private static long ts(Row record) {
+        return record.<Long>getFieldAs(1);
     }
 }

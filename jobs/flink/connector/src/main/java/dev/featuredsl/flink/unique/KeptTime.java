@@ -7,11 +7,16 @@ public final class KeptTime {
 
     /** True for an event: not within {@code withinUs} after the last one, which it replaces. Times must not go back. */
     boolean take(long time) {
-        if (at != null && Long.compareUnsigned(time - at, withinUs) <= 0) {
+        if (repeats(time)) {
             return false;
         }
         at = time;
         return true;
+    }
+
+    /** True for a time that nothing else can make an event: not before the last one, and within. */
+    boolean repeats(long time) {
+        return at != null && time >= at && Long.compareUnsigned(time - at, withinUs) <= 0;
     }
 
     /** The millisecond of event time after which no record is a duplicate of the last event. */

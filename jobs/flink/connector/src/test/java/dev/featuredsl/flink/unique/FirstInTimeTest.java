@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Test;
 class FirstInTimeTest {
     private static final long WITHIN = 10_000L;
     private final TreeSet<Long> timers = new TreeSet<>();
-    private final MapView<String, Row> waiting = new MapView<>();
+    private final MapView<Long, Row[]> waiting = new MapView<>();
     private final List<Long> emitted = new ArrayList<>();
     private KeptTime kept = new KeptTime();
     private Long now;
@@ -85,6 +85,8 @@ class FirstInTimeTest {
         send(10_500, 2);
         send(20_501, 4);
         assertEquals(List.of(), emitted);
+        send(10_500, 2);
+        assertEquals(2, waiting.get(10L).length);
         watermark(9);
         assertEquals(List.of(), emitted);
         watermark(10);
@@ -99,6 +101,7 @@ class FirstInTimeTest {
         watermark(19);
         assertEquals(10_500L, kept.at);
         send(20_500, 2);
+        assertTrue(waiting.isEmpty(), "a certain duplicate does not wait");
         watermark(20);
         assertEquals(List.of(1L), emitted);
         assertTrue(kept.at == null && kept.withinUs == null && waiting.isEmpty() && timers.isEmpty());
