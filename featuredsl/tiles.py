@@ -178,13 +178,13 @@ def remembered_us(source: EventSource, plans: Iterable[GroupPlan]) -> int:
     """How long a stream of these groups remembers the key of an event whose copies are dropped, in the time that
     `within` is measured on: as long as a copy may come that a feature still sees; for a lookup that sees back without
     limit, a day longer than `within`."""
-    reaches = [
-        _reach_us(feature) or DAY
-        for plan in plans
-        for feature in (*stream_windows(plan), *stream_lookups(plan))
-        if any(source in plan.source(name).streams() for name in feature.source_names)
-    ]
-    return (source.within_us or 0) + max(reaches, default=0) + MAX_AHEAD_S * SECOND
+    reach_us = 0
+    for plan in plans:
+        features: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
+        for feature in features:
+            if any(source in plan.source(name).streams() for name in feature.source_names):
+                reach_us = max(reach_us, _reach_us(feature) or DAY)
+    return (source.within_us or 0) + reach_us + MAX_AHEAD_S * SECOND
 
 
 def _reach_us(feature: StoredFeature) -> int | None:
