@@ -8,7 +8,7 @@ older than the one in its slot, and the sink's guard refuses it. Text only: no e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from featuredsl.compilers.flink_closed import (
     COUNTED,
@@ -73,9 +73,7 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
     ddl = [*FUNCTIONS, *wide_functions(plans), *unique_functions(sources.values(), timed), *tables]
     ddl += [view for source in sources.values() for view in unique_views(source, readers[source.name])]
-    ddl += [union_view(source) for source in unions.values()]
-    ddl += [view for s in timed_streams(plans) for view in timed_unique_view(s, readers[s.name], COUNTED)]
-    ddl += [in_time_view(source, readers) for source in deferred_sources(plans).values()]
+    ddl += [*map(union_view, unions.values()), *_timed_views(plans, readers)]
     inserts: list[str] = []
     for source in sources.values():
         keyed = readers[source.name]
@@ -90,6 +88,12 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         ddl += [table for table, _ in made]
         inserts += [insert for _, insert in made]
     return ddl + inserts
+
+
+def _timed_views(plans: Sequence[GroupPlan], readers: Mapping[str, Sequence[GroupPlan]]) -> list[str]:
+    """What the deferred tiers read: of records that may repeat an event those in time, then each source's events."""
+    made = [view for s in timed_streams(plans) for view in timed_unique_view(s, readers[s.name], COUNTED)]
+    return made + [in_time_view(source, readers) for source in deferred_sources(plans).values()]
 
 
 PAYLOAD_CHARS = 955_732
