@@ -142,8 +142,8 @@ def _in_tiles(feature: StoredFeature) -> bool:
 def _stored_width(plan: GroupPlan, feature: StoredFeature) -> int:
     """A field of the hash: the value, its times; a lookup keeps what decides its ties, a batch value two versions."""
     if isinstance(feature, LookupFeature) and feature.freshness in STREAM_TIERS:
-        return FIELD_BYTES + 16 + sum(_width(dtype) for _, dtype in feature.columns)
-    return 2 * (_width(feature.dtype) + 1) + FIELD_BYTES
+        return FIELD_BYTES + 16 + sum(width(dtype) for _, dtype in feature.columns)
+    return 2 * (width(feature.dtype) + 1) + FIELD_BYTES
 
 
 def _history_bytes(history: HistoryColumns) -> int:
@@ -154,11 +154,11 @@ def _history_bytes(history: HistoryColumns) -> int:
 def _state_bytes(plan: GroupPlan) -> int:
     """State rows live twice the longest window with its hop; each is one tile of one hop."""
     tiles = sum(
-        _kept_tiles(plan, tier) * (STATE_ROW_BYTES + sum(_width(partial.dtype) for partial in tier.partials))
+        _kept_tiles(plan, tier) * (STATE_ROW_BYTES + sum(width(partial.dtype) for partial in tier.partials))
         for tier in tile_tiers(plan)
     )
     tiles += sum(_kept_tiles(plan, tier) * (STATE_ROW_BYTES + _tile_bytes(tier)) for tier in state_tiers(plan))
-    rows = [sum(_width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
+    rows = [sum(width(dtype) for _, dtype in lookup.columns) for lookup in stream_lookups(plan)]
     sessions = sum(STATE_ROW_BYTES + _session_bytes(tier) for tier in session_tiers(plan))
     return tiles + sessions + sum(STATE_ROW_BYTES + row for row in rows)
 
@@ -183,7 +183,7 @@ def _session_bytes(tier: SessionTier) -> int:
 def _width_of_state(state: Partial | WidePartial) -> int:
     """The bytes of a state of `TILE_EVENTS` events."""
     if isinstance(state, Partial):
-        return 6 + _width(state.dtype)  # format, tag and length of a text
+        return 6 + width(state.dtype)  # format, tag and length of a text
     monoid = monoid_of(state)
     kept = monoid.empty()
     for i in range(TILE_EVENTS):
@@ -195,5 +195,6 @@ def _sample(dtype: DType, i: int) -> int | float | str | bool:
     return {"int": i, "float": i + 0.5, "bool": i % 2 == 0}.get(dtype, str(i).rjust(TEXT_BYTES))
 
 
-def _width(dtype: DType) -> int:
+def width(dtype: DType) -> int:
+    """The bytes of a value; of a text or an array, an assumption."""
     return _WIDTHS.get(dtype, 8 * TEXT_BYTES)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from featuredsl.costs import backfills, cost, tiles_of, worst_age_us
+from featuredsl.compilers.flink_sources import streams_read
+from featuredsl.costs import STATE_ROW_BYTES, backfills, cost, tiles_of, width, worst_age_us
 from featuredsl.errors import UnsupportedError
 from featuredsl.horizon import history_columns, tile_us
 from featuredsl.lineage import columns_read
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
+from featuredsl.sources import EventSource
+from featuredsl.tiles import remembered_us
 from featuredsl.times import format_duration
 
 
@@ -25,9 +28,21 @@ def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
         "where": str(plan.location),
         "sources": [source.name for source in plan.sources],
         "features": [feature_data(plan, item) for item in (*plan.features, *plan.on_demand)],
+        "duplicates": [_duplicates(plan, source) for source in streams_read(plan) if source.unique],
         "backfill": [backfill.text(at_us) for backfill in backfills(plan)],
         "history": [] if history is None else list(history.sources),
         **_cost_data(plan),
+    }
+
+
+def _duplicates(plan: GroupPlan, source: EventSource) -> dict[str, Any]:
+    """What the stream job keeps of a source to know copies by: a key, and its own 16 bytes and 64 of the state."""
+    kinds = {**dict(source.columns), source.event_time: "int"}
+    return {
+        "source": source.name,
+        "key": list(source.unique),
+        "remembered": format_duration(remembered_us(source, [plan])),
+        "bytes_per_event": STATE_ROW_BYTES + 16 + sum(width(kinds[name]) for name in source.unique),
     }
 
 

@@ -20,7 +20,7 @@ from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeatu
 from featuredsl.session_tiers import SHORTEST_GAP_US, session_features, session_tiers
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
-from featuredsl.times import SECOND, format_duration
+from featuredsl.times import DAY, SECOND, format_duration
 from featuredsl.wide.table import kept_as
 from featuredsl.window_kinds import Session
 
@@ -181,6 +181,19 @@ def longest_reach_us(plan: GroupPlan) -> int:
     to live past its last event. What sees back without limit (a lifetime of a batch tier, a session, a lookup without
     ttl) does not count; a streamed lifetime counts with its tiles."""
     return max((reach for reach in map(_kept_us, plan.features) if reach is not None), default=0)
+
+
+def remembered_us(source: EventSource, plans: Iterable[GroupPlan]) -> int:
+    """How long a stream of these groups remembers the key of an event whose copies are dropped, in the time that
+    `within` is measured on: as long as a copy may come that a feature still sees; for a lookup that sees back without
+    limit, a day longer than `within`."""
+    reach_us = 0
+    for plan in plans:
+        features: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
+        for feature in features:
+            if any(source in plan.source(name).streams() for name in feature.source_names):
+                reach_us = max(reach_us, _kept_us(feature) or DAY)
+    return (source.within_us or 0) + reach_us + MAX_AHEAD_S * SECOND
 
 
 def _kept_us(feature: StoredFeature) -> int | None:

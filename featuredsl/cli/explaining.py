@@ -69,5 +69,10 @@ def _cost_lines(data: dict[str, Any]) -> list[str]:
         f"{online['hash_fields']} hash fields)",
         f"stream state: about {data['state_bytes']} bytes per entity",
         *(f"history of {name}: `featuredsl run batch`, at least once a day" for name in data["history"]),
+        *(
+            f"duplicates of {d['source']}: {', '.join(d['key'])} remembered for {d['remembered']}, about "
+            f"{d['bytes_per_event']} bytes an event"
+            for d in data["duplicates"]
+        ),
         *(f"backfill of {text}" for text in data["backfill"]),
     ]

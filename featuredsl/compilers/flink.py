@@ -8,9 +8,10 @@ older than the one in its slot, and the sink's guard refuses it. Text only: no e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from featuredsl.compilers.flink_closed import (
+    COUNTED,
     in_time_view,
     late_rows,
     latest_rows,
@@ -22,6 +23,8 @@ from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_ins
 from featuredsl.compilers.flink_sessions import session_functions, sessions
 from featuredsl.compilers.flink_sources import (
     arrival_options,
+    records_name,
+    records_of,
     refuse_sources,
     sequence_of,
     streamed,
@@ -29,6 +32,7 @@ from featuredsl.compilers.flink_sources import (
     union_view,
 )
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
+from featuredsl.compilers.flink_unique import timed_unique_view, unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
@@ -65,14 +69,16 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
                 raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
         unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
     plans = [target.plan for target in targets]
+    readers = {source.name: [plan for plan in plans if source in streams_read(plan)] for source in sources.values()}
     timed = {stream.name for stream in timed_streams(plans)}
     tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
-    ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans), *tables]
-    ddl += [union_view(source) for source in unions.values()]
-    ddl += [in_time_view(source) for source in timed_sources(plans).values()]
+    ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans)]
+    ddl += [*unique_functions(sources.values(), timed), *tables]
+    ddl += [view for source in sources.values() for view in unique_views(source, readers[source.name])]
+    ddl += [*map(union_view, unions.values()), *_timed_views(plans, readers)]
     inserts: list[str] = []
     for source in sources.values():
-        keyed = [t.plan for t in targets if source in streams_read(t.plan)]
+        keyed = readers[source.name]
         no_key = _no_key(keyed)
         ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
         inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
@@ -87,6 +93,12 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
             ddl += [view, sink]
             inserts.append(insert)
     return ddl + inserts
+
+
+def _timed_views(plans: Sequence[GroupPlan], readers: Mapping[str, Sequence[GroupPlan]]) -> list[str]:
+    """What the deferred tiers read: of records that may repeat an event those in time, then each source's events."""
+    made = [view for s in timed_streams(plans) for view in timed_unique_view(s, readers[s.name], COUNTED)]
+    return made + [in_time_view(source, readers) for source in timed_sources(plans).values()]
 
 
 PAYLOAD_CHARS = 955_732
@@ -132,7 +144,7 @@ def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> 
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
     return table(
-        source.name,
+        records_name(source),
         columns,
         (
             ("connector", "kafka"),
@@ -187,7 +199,7 @@ def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str
         f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, {ahead}),\n"
         f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
         "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
-        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {FLINK.ident(source.name)})\n"
+        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {records_of(source)})\n"
         "WHERE `_why` IS NOT NULL"
     )
 

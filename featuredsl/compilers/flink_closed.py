@@ -8,12 +8,13 @@ a sink's watermark passes the end of a period after everything before it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from featuredsl.compilers.flink_progress import IS_AHEAD
-from featuredsl.compilers.flink_sources import selects
+from featuredsl.compilers.flink_sources import records_of, selects
 from featuredsl.compilers.flink_tables import StreamConfig, key_is_null, key_of, tile_of, usable
+from featuredsl.compilers.flink_unique import keyless, timed_events
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import MetaKeys, mark_field
@@ -24,6 +25,8 @@ from featuredsl.times import MINUTE, SECOND
 
 DEFERRED = TIERS["5m"]
 _IS_LATE = "`_rowtime` <= CURRENT_WATERMARK(`_rowtime`)"
+COUNTED = f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` IS NOT NULL AND ({_IS_LATE}) IS NOT TRUE"
+"""True for the records that a deferred tier counts: good and in time."""
 _EPOCH = "TIMESTAMP '1970-01-01 00:00:00'"
 
 
@@ -82,12 +85,15 @@ def in_time(source: str) -> str:
     return f"{source}__in_time"
 
 
-def in_time_view(source: EventSource) -> str:
-    """The view of the rows that a deferred tier and sessions count: good and in time, for each part of a union."""
-    counted = (
-        f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_rowtime` IS NOT NULL AND ({_IS_LATE}) IS NOT TRUE"
-    )
-    parts = [f"{part}\n{counted}" for part in selects(source, ("`_ts`", "`_rowtime`"))]
+def in_time_view(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]]) -> str:
+    """The view of the rows of a source that a deferred tier and sessions count, for each part of a union; `readers` are
+    the groups that read each stream."""
+    parts: list[str] = []
+    for part, select in selects(source, ("`_ts`", "`_rowtime`")):
+        around = f" AND {keyless(part, readers[part.name])}" if part.unique else ""
+        parts.append(f"{select} FROM {records_of(part)}\nWHERE {COUNTED}{around}")
+        if part.unique:
+            parts.append(f"{select} FROM {timed_events(part, readers[part.name])}")
     return f"CREATE TEMPORARY VIEW {FLINK.ident(in_time(source.name))} AS\n" + "\nUNION ALL ".join(parts)
 
 
@@ -97,7 +103,7 @@ def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
     wall clock, behind which `CURRENT_WATERMARK` is the time of day."""
     no_key = " AND ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
     return (
-        f"FROM {_window(FLINK.ident(source.name), DEFERRED.period_us, DEFERRED.period_us)}\n"
+        f"FROM {_window(records_of(source), DEFERRED.period_us, DEFERRED.period_us)}\n"
         f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND {_IS_LATE} AND NOT ({no_key})"
     )
 

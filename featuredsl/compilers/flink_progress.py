@@ -6,6 +6,7 @@ state of the job, and one write per mini-batch, not one per event.
 
 from __future__ import annotations
 
+from featuredsl.compilers.flink_unique import seen_of
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.online.progress import (
     ACCEPTED,
@@ -52,16 +53,17 @@ def progress_sink(source: EventSource, redis: str, group_id: str) -> str:
 
 def progress_insert(source: EventSource, no_key: str) -> str:
     """Counts and newest event times by outcome; `no_key` is true where the key of some group is null."""
+    repeated = "`_outcome`, " if source.unique else ""
     outcome = (
         f"CASE WHEN `_heartbeat` IS TRUE THEN {FLINK.text(HEARTBEAT)} "
-        f"ELSE COALESCE({reason(no_key)}, {FLINK.text(ACCEPTED)}) END"
+        f"ELSE COALESCE({reason(no_key)}, {repeated}{FLINK.text(ACCEPTED)}) END"
     )
     newest = "GREATEST(COALESCE(MAX(`_ts`), 0), 0)"
     return (
         f"INSERT INTO {FLINK.ident(source.name + '__progress')}\n"
         f"SELECT {KEPT} CONCAT({FLINK.text(source.name + '|')}, `outcome`), COALESCE(MAX(`_ts`), 0),\n"
         f"  {_digits('COUNT(*)')}, {_digits(newest)}\n"
-        f"FROM (SELECT `_ts`, {outcome} AS `outcome` FROM {FLINK.ident(source.name)}) AS `e`\n"
+        f"FROM (SELECT `_ts`, {outcome} AS `outcome` FROM {seen_of(source)}) AS `e`\n"
         "GROUP BY `outcome`"
     )
 

@@ -27,34 +27,50 @@ def streams_read(plan: GroupPlan) -> list[EventSource]:
     return list(dict.fromkeys(stream for source in streamed(plan) for stream in source.streams()))
 
 
+def drops_duplicates(plan: GroupPlan) -> bool:
+    """True where a stream of the group reads a source whose records may repeat an event."""
+    return any(source.unique for source in streams_read(plan))
+
+
+def records_of(source: EventSource) -> str:
+    """The table of a source's records: where duplicates are dropped, the source's own name is that of its events."""
+    return FLINK.ident(records_name(source))
+
+
+def records_name(source: EventSource) -> str:
+    """The name of that table."""
+    return f"{source.name}__records" if source.unique else source.name
+
+
 def refuse_sources(plan: GroupPlan) -> None:
-    """Raises UnsupportedError for a streamed feature over a table, or over a source whose duplicates are dropped."""
+    """Raises UnsupportedError for a streamed feature over a table, or over a source whose keys are kept for ever."""
     for feature in _stream_features(plan):
         for name in feature.source_names:
             problem = _problem(plan.source(name))
             if problem:
                 raise UnsupportedError(
-                    f"flink: {plan.name}.{feature.name} ({feature.location}): {problem}; use freshness "
+                    f"flink: {plan.name}.{feature.name} ({feature.location}): {problem}, or use freshness "
                     f"{' or '.join(BATCH_TIERS)}"
                 )
 
 
 def union_view(source: EventSource) -> str:
     """The view of a union: the common columns and what the job's queries read of every row."""
-    parts = selects(source, ("`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"))
+    found = selects(source, ("`_ts`", "`_reject`", "`_heartbeat`", "`_ahead`"))
+    parts = [f"{select} FROM {FLINK.ident(part.name)}" for part, select in found]
     return f"CREATE TEMPORARY VIEW {FLINK.ident(source.name)} AS\n" + "\nUNION ALL ".join(parts)
 
 
-def selects(source: EventSource, technical: Sequence[str]) -> list[str]:
-    """SELECT … FROM each table of a source: its columns, its arrival, and these columns of the job's own."""
+def selects(source: EventSource, technical: Sequence[str]) -> list[tuple[EventSource, str]]:
+    """Each stream of a source, and SELECT of its columns, its arrival, and these columns of the job's own."""
     columns = [FLINK.ident(name) for name in source.column_names]
     if not isinstance(source.origin, UnionOf):
         arrival = [FLINK.ident(source.arrival_time)] if source.arrival_time else []
-        return [f"SELECT {', '.join([*columns, *arrival, *technical])} FROM {FLINK.ident(source.name)}"]
+        return [(source, f"SELECT {', '.join([*columns, *arrival, *technical])}")]
     found = []
     for part in source.origin.parts:
-        arrival = [f"{_arrival(part)} AS {FLINK.ident(ARRIVAL_US)}"] if source.arrival_time else []
-        found.append(f"SELECT {', '.join([*columns, *arrival, *technical])} FROM {FLINK.ident(part.name)}")
+        arrival = [f"{arrival_of(part)} AS {FLINK.ident(ARRIVAL_US)}"] if source.arrival_time else []
+        found.append((part, f"SELECT {', '.join([*columns, *arrival, *technical])}"))
     return found
 
 
@@ -62,7 +78,7 @@ def sequence_of(source: EventSource) -> str | None:
     """What breaks ties of equal event times, as SQL over the source's table or view."""
     if source.sequence is not None:
         return FLINK.ident(source.sequence)
-    return None if source.arrival_time is None else _arrival(source)
+    return None if source.arrival_time is None else arrival_of(source)
 
 
 def arrival_options(source: EventSource) -> list[tuple[str, str]]:
@@ -72,7 +88,7 @@ def arrival_options(source: EventSource) -> list[tuple[str, str]]:
     return [("featuredsl-json.time-columns", source.arrival_time), ("featuredsl-json.required", source.arrival_time)]
 
 
-def _arrival(source: EventSource) -> str:
+def arrival_of(source: EventSource) -> str:
     """The arrival in microseconds; without one an event arrives at its event time."""
     if source.origin is not None:
         return FLINK.ident(ARRIVAL_US)
@@ -85,10 +101,18 @@ def _arrival(source: EventSource) -> str:
 
 def _problem(source: EventSource) -> str:
     if isinstance(source.origin, JoinOf):
-        return f"table {source.origin.table.name!r} cannot be joined as of the event time in a stream"
+        return (
+            f"table {source.origin.table.name!r} cannot be joined as of the event time in a stream; send its columns "
+            "with the events"
+        )
     if isinstance(source.origin, UnionOf):
         return next((found for part in source.origin.parts if (found := _problem(part))), "")
-    return f"source {source.name!r} is unique by {', '.join(source.unique)}" if source.unique else ""
+    if source.unique and source.within_us is None and source.event_time not in source.unique:
+        return (
+            f"source {source.name!r} is unique by {', '.join(source.unique)} without within=, so a stream would keep "
+            "every key for ever; say how far apart copies may be (within='1d')"
+        )
+    return ""
 
 
 def _stream_features(plan: GroupPlan) -> list[StoredFeature]:

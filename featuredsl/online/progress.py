@@ -18,9 +18,13 @@ ACCEPTED: Final = "accepted"
 HEARTBEAT: Final = "heartbeat"
 FUTURE_TIME: Final = "future_time"
 NULL_ENTITY: Final = "null_entity"
+DUPLICATE: Final = "duplicate"
+DUPLICATE_EARLIER: Final = "duplicate_earlier"
+"""A duplicate that is older than its event, which came first: where all are known, it would have been the event."""
+REPEATED: Final = (DUPLICATE, DUPLICATE_EARLIER)
 REJECTED: Final = tuple(dict.fromkeys((*PARSE_REASONS, *VALIDATE_REASONS, FUTURE_TIME, NULL_ENTITY)))
 """Every reason of a dead letter of a feature job."""
-OUTCOMES: Final = (ACCEPTED, HEARTBEAT, *REJECTED)
+OUTCOMES: Final = (ACCEPTED, HEARTBEAT, *REPEATED, *REJECTED)
 COUNT_FIELD: Final = "n"
 NEWEST_FIELD: Final = "t"
 WIDTH: Final = 19
@@ -87,7 +91,12 @@ class SourceProgress:
     @property
     def rejected(self) -> dict[str, int]:
         """Dead letters by reason."""
-        return {name: n for name, n in self.counts.items() if name not in (ACCEPTED, HEARTBEAT)}
+        return {name: n for name, n in self.counts.items() if name not in (ACCEPTED, HEARTBEAT, *REPEATED)}
+
+    @property
+    def duplicates(self) -> int:
+        """Records that repeat an event."""
+        return sum(self.counts.get(name, 0) for name in REPEATED)
 
 
 def read_commands(group_id: str, sources: Iterable[str]) -> list[tuple[str | bytes | int, ...]]:

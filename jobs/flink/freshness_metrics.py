@@ -92,7 +92,7 @@ def _jobs(look: Look) -> Iterator[Family]:
     yield Family(
         "featuredsl_stream_events_total",
         "counter",
-        "Records by outcome since the state of the job began: accepted, heartbeat, or the reason of a dead letter.",
+        "Records by outcome since the state of the job began: events, heartbeats, duplicates, reasons of dead letters.",
         tuple(sample for job in look.jobs for sample in _outcomes(job)),
     )
     yield Family(

@@ -46,7 +46,7 @@ class StreamStatus:
     def tables(self) -> Iterator[Table]:
         """The same for people; no table where there is nothing."""
         data = self.as_data()
-        columns = ("job", "state", "checkpoint age", "unread", "accepted", "rejected")
+        columns = ("job", "state", "checkpoint age", "unread", "accepted", "duplicates", "rejected")
         if jobs := data["jobs"]:
             yield columns, [[_text(job[name]) for name in _JOB_CELLS] for job in jobs]
         if groups := data["groups"]:
@@ -55,7 +55,7 @@ class StreamStatus:
             yield header, [[_text(group[name]) for name in cells] for group in groups]
 
 
-_JOB_CELLS = ("job", "state", "checkpoint_age_s", "unread_records", "accepted", "rejected")
+_JOB_CELLS = ("job", "state", "checkpoint_age_s", "unread_records", "accepted", "duplicates", "rejected")
 
 
 def stream_status(settings: Settings) -> StreamStatus:
@@ -83,6 +83,7 @@ def _job(job: JobLook, now_us: int) -> dict[str, Any]:
         "unread_records": sum(job.unread.values()) if job.unread else None,
         "accepted": sum(progress.counts.get(ACCEPTED, 0) for progress in job.progress.values()),
         "heartbeats": sum(progress.counts.get(HEARTBEAT, 0) for progress in job.progress.values()),
+        "duplicates": sum(progress.duplicates for progress in job.progress.values()),
         "rejected": rejected,
     }
 

@@ -15,6 +15,7 @@ from featuredsl.compilers.scalar import DUCKDB, SPARK
 from featuredsl.tiles import store_layout
 from tests.conformance.cases import plan_of
 from tests.conformance.cases_sources import Arrived, Bought, Everywhere, Numbers, Resend, Unique
+from tests.support.unique_groups import Copied, SentAgain
 
 FOLDER = Path(__file__).with_name("compilers")
 CONFIG = StreamConfig("kafka:1", "redis://redis:1/0", "p.", "group")
@@ -31,6 +32,16 @@ def program(target: str) -> str:
     return ";\n\n".join(parts) + ";\n"
 
 
+def unique_program() -> str:
+    """Duplicates in streams: realtime and closed minutes, with an arrival time and without."""
+    plans = [plan_of(group) for group in (Copied, SentAgain)]
+    return ";\n\n".join(statements([GroupTarget(plan, store_layout(plan, "v1")) for plan in plans], CONFIG)) + ";\n"
+
+
+def test_program_of_duplicates_is_the_golden_one() -> None:
+    assert unique_program() == (FOLDER / "unique.flink.sql").read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("target", ["flink", "spark", "duckdb"])
 def test_program_is_the_golden_one(target: str) -> None:
     golden = (FOLDER / f"sources.{target}.sql").read_text(encoding="utf-8")
@@ -38,5 +49,6 @@ def test_program_is_the_golden_one(target: str) -> None:
 
 
 if __name__ == "__main__":
+    (FOLDER / "unique.flink.sql").write_text(unique_program(), encoding="utf-8")
     for name in ("flink", "spark", "duckdb"):
         (FOLDER / f"sources.{name}.sql").write_text(program(name), encoding="utf-8")

@@ -174,6 +174,19 @@ def explained(tmp_path: Path, *options: str) -> str:
     return str(done.output)
 
 
+def test_explain_says_how_long_keys_of_duplicates_are_remembered(tmp_path: Path) -> None:
+    file = tmp_path / "definitions.py"
+    declared = 'pii=("email",), unique=("u", "ts"), within="10m")'
+    file.write_text(SOURCE.replace('pii=("email",))', declared), encoding="utf-8")
+    done = CliRunner().invoke(explain, [str(file)], catch_exceptions=False)
+    assert "duplicates of clicks: u, ts remembered for 76m, about 112 bytes an event" in done.output
+    done = CliRunner().invoke(explain, [str(file), "--json"], catch_exceptions=False)
+    (group,) = json.loads(done.output)["groups"]
+    assert group["duplicates"] == [
+        {"source": "clicks", "key": ["u", "ts"], "remembered": "76m", "bytes_per_event": 112}
+    ]
+
+
 def test_explain_as_json(tmp_path: Path) -> None:
     (group,) = json.loads(explained(tmp_path, "--json", "--at", "2026-01-02T00:00:00Z"))["groups"]
     assert (group["group"], group["owner"], group["doc"], group["sql"]) == ("g", "me", "Docs.", None)

@@ -12,6 +12,7 @@ from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.errors import DefinitionError, UnsupportedError
 from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.tiles import store_layout
+from featuredsl.times import MINUTE
 
 SCHEMA = {"u": str, "x": int, "f": float}
 clicks = EventSource("clicks", event_time="ts", schema=SCHEMA)
@@ -172,8 +173,12 @@ def flink(plan: GroupPlan) -> str:
 @pytest.mark.parametrize(
     ("source", "build", "problem"),
     [
-        (events(unique=("u", "x")), lambda e: e.count(), "source 'clicks' is unique by u, x"),
-        (union("all", views, events(unique="u")), lambda e: e.count(), "source 'clicks' is unique by u"),
+        (events(unique=("u", "x")), lambda e: e.count(), "source 'clicks' is unique by u, x without within="),
+        (
+            union("all", views, events(unique="u")),
+            lambda e: e.count(),
+            "source 'clicks' is unique by u without within=",
+        ),
         (views, lambda e: e.join(items).count(), "table 'items' cannot be joined"),
     ],
 )
@@ -185,6 +190,47 @@ def test_flink_refuses_what_it_cannot_stream(source: EventSource, build: Callabl
     assert problem in text
     assert "1h or 1d" in text
     assert "INSERT" not in flink(group(source, build)), "a batch feature needs nothing of a stream"
+
+
+@pytest.mark.parametrize(
+    ("source", "within_us"),
+    [
+        (events(unique=("u", "x"), within="10m"), 600_000_000),
+        (events(unique=("x", "ts")), 0),
+        (events(unique=("u", "ts"), within="1s"), 1_000_000),
+        (events(unique=("u", "ts"), arrival_time="at"), 0),
+    ],
+)
+def test_flink_drops_duplicates_where_their_keys_need_not_be_kept_for_ever(source: EventSource, within_us: int) -> None:
+    text = flink(group(source, lambda e: e.count(), freshness="realtime"))
+    keep_us = within_us + (6 * 60 + 5 + 1) * MINUTE
+    assert f"withinUs => CAST({within_us} AS BIGINT), keepUs => CAST({keep_us} AS BIGINT)" in text
+    assert "CREATE TABLE `clicks__records`" in text
+    assert "FROM `clicks`\nWHERE" in text
+    assert "fdsl_first_in_time" not in text
+
+
+def test_flink_remembers_keys_a_day_longer_for_a_lookup_without_end() -> None:
+    def last(e):  # type: ignore[no-untyped-def]
+        return e.latest().x
+
+    last.__annotations__ = {"e": events(unique="x", within="1h"), "return": int}
+    made = feature(freshness="realtime")(last)
+    plan: GroupPlan = feature_group(name="g", entity="u")(type("G", (), {"last": made})).plan
+    assert f"keepUs => CAST({(25 * 60 + 1) * MINUTE} AS BIGINT)" in flink(plan)
+
+
+def test_flink_measures_within_in_arrival_time() -> None:
+    made = events(unique="u", within="10m", arrival_time="at", time_unit="s")
+    assert "(`at` * 1000000) AS `_at`, `_ts` AS `_tie`" in flink(group(made, lambda e: e.count(), freshness="realtime"))
+
+
+def test_flink_drops_the_duplicates_of_each_part_of_a_union() -> None:
+    both = union("all", views, events(unique="u", within="1h"))
+    text = flink(group(both, lambda e: e.count(), freshness="5m"))
+    assert text.count("fdsl_first_in_time(") == 1
+    assert "uid => 'unique-clicks-in-time'" in text
+    assert "views__keyed" not in text
 
 
 def test_flink_reads_an_arrival_as_a_time_that_must_be_there() -> None:

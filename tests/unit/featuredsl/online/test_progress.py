@@ -23,14 +23,16 @@ def test_what_the_job_writes_is_what_is_read() -> None:
     replies: list[list[bytes | None]] = [[None, None]] * len(commands)
     replies[0] = [b"0000000000000000012", b"1800000000000000000"]
     replies[OUTCOMES.index("heartbeat")] = [b"0000000000000000002", b"1800000000000000009"]
+    replies[OUTCOMES.index("duplicate")] = [b"0000000000000000005", b"1800000000000000010"]
+    replies[OUTCOMES.index("duplicate_earlier")] = [b"0000000000000000001", b"1800000000000000011"]
     replies[len(OUTCOMES) + OUTCOMES.index("bad_time")] = [b"0000000000000000003", b"0000000000000000000"]
     found = parse_progress(["clicks", "views"], replies)
-    assert found["clicks"].counts == {"accepted": 12, "heartbeat": 2}
+    assert found["clicks"].counts == {"accepted": 12, "heartbeat": 2, "duplicate": 5, "duplicate_earlier": 1}
     assert (found["clicks"].newest_us, found["clicks"].heartbeat_us) == (
         1_800_000_000_000_000_000,
         1_800_000_000_000_000_009,
     )
-    assert found["clicks"].rejected == {}
+    assert (found["clicks"].rejected, found["clicks"].duplicates) == ({}, 6)
     assert found["views"].rejected == {"bad_time": 3}
     assert found["views"].newest_us is None
 

@@ -1,0 +1,178 @@
+"""Records that are one event, in Flink SQL: views between a source's records and everything that counts its events.
+
+Of a source with `unique=` the table holds the records (`<source>__records`). `<source>__seen` says of each what it is,
+`<source>` holds those that count. A record without a whole key is an event of its own, and goes around the state.
+
+A realtime value cannot wait for a record that is still under way: the first to arrive is the event
+(`fdsl_first_arrival`). The tier of closed minutes waits, and takes the first by time, sequence and row
+(`fdsl_first_in_time`); where a source has an arrival time, that of the first to arrive in both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from featuredsl.compilers.flink_sources import arrival_of, records_of
+from featuredsl.compilers.flink_tables import key_is_null
+from featuredsl.compilers.scalar import FLINK
+from featuredsl.plan import GroupPlan
+from featuredsl.sources import EventSource
+from featuredsl.tiles import remembered_us
+
+SHARDS = 4096
+"""Keys share a shard's state, which forgets by the time of its records; many more than subtasks, to spread well."""
+_GOOD = "`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE"
+_JAVA = "dev.featuredsl.flink.unique"
+
+
+def unique_functions(sources: Iterable[EventSource], timed: Collection[str]) -> list[str]:
+    """The statements that the views of these sources need before them; the names of those that need event time."""
+    arrival = [source for source in sources if source.unique]
+    in_time = [source for source in arrival if source.name in timed and _waits(source)]
+    made = [("fdsl_first_arrival", "FirstArrival")] if arrival else []
+    made += [("fdsl_first_in_time", "FirstInTime")] if in_time else []
+    return [f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{_JAVA}.{of}'" for name, of in made]
+
+
+def unique_views(source: EventSource, plans: Sequence[GroupPlan]) -> list[str]:
+    """The views of the records with a key, of what each record is, and of the events; `plans` are who reads them."""
+    if not source.unique:
+        return []
+    shared = ", ".join([*_columns(source), "`_ts`"])
+    keyed = _keyed(source, plans)
+    nothing = "CAST(NULL AS STRING)"
+    events = f"SELECT {shared}, {nothing} AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome`"
+    others = f"SELECT {shared}, `_reject`, `_heartbeat`, `_ahead`, {nothing}"
+    seen = (
+        f"{events} FROM {_first_arrival(source, plans, 'keyed')}\n"
+        f"UNION ALL {others} FROM {records_of(source)}\nWHERE NOT ({keyed})"
+    )
+    kept = f"SELECT {shared}, `_reject`, `_heartbeat`, `_ahead` FROM {seen_of(source)} WHERE `_outcome` IS NULL"
+    return [
+        _view(_name(source, "keyed"), f"{_sharded(source)}\nWHERE {keyed}"),
+        _view(seen_of(source), seen),
+        _view(FLINK.ident(source.name), kept),
+    ]
+
+
+def timed_unique_view(source: EventSource, plans: Sequence[GroupPlan], in_time: str) -> list[str]:
+    """The view of the records for which `in_time` holds that `timed_events` reads."""
+    if not source.unique:
+        return []
+    where = f"WHERE {in_time} AND {_keyed(source, plans)}"
+    if not _waits(source):
+        return [_view(_name(source, "keyed_in_time"), f"{_sharded(source, '`_rowtime`')}\n{where}")]
+    sequence = [FLINK.ident(source.sequence)] if source.sequence else []
+    row = ", ".join(["`_ts`", *sequence, *(FLINK.ident(name) for name in source.column_names)])
+    shared = ", ".join(["`_ts`", *_columns(source), "`_rowtime`"])
+    text = f"SELECT {_key(source)} AS `_key`, fdsl_rank({row}) AS `_rank`, {shared} FROM {records_of(source)}"
+    return [_view(_name(source, "keyed_in_time"), f"{text}\n{where}")]
+
+
+def timed_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
+    """A relation of the events among these records, with `_rowtime`."""
+    shared = ", ".join([*_columns(source), "`_ts`"])
+    if _waits(source):
+        table = f"input => TABLE {_name(source, 'keyed_in_time')} PARTITION BY `_key`"
+        call = f"TABLE(fdsl_first_in_time({table}, {_big('withinUs', _within(source))}, {_timed(source)}))"
+        return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call})"
+    call = _first_arrival(source, plans, "keyed_in_time", _timed(source))
+    return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
+
+
+def _rowtime(source: EventSource) -> str:
+    """The time attribute that a function gives; Flink numbers names that are there already."""
+    return "`rowtime0`" if "rowtime" in _names(source) else "`rowtime`"
+
+
+def keyless(source: EventSource, plans: Sequence[GroupPlan]) -> str:
+    """True for a good record that is an event of its own."""
+    return f"NOT ({_keyed(source, plans)})"
+
+
+def seen_of(source: EventSource) -> str:
+    """Where it is known what each record is: the view with `_outcome`, or the table."""
+    return _name(source, "seen") if source.unique else FLINK.ident(source.name)
+
+
+def _sharded(source: EventSource, *more: str) -> str:
+    at, tie = _axis(source)
+    columns = ", ".join([*_columns(source), "`_ts`", *more])
+    return (
+        f"SELECT MOD(HASH_CODE(`_key`), {SHARDS}) AS `_shard`, `_key`, {at} AS `_at`, {tie} AS `_tie`, `_ktime`,\n"
+        f"  {columns} FROM (SELECT *, {_key(source)} AS `_key` FROM {records_of(source)})"
+    )
+
+
+def _first_arrival(source: EventSource, plans: Sequence[GroupPlan], view: str, *more: str) -> str:
+    arguments = [
+        f"input => TABLE {_name(source, view)} PARTITION BY `_shard`",
+        _big("withinUs", _within(source)),
+        _big("keepUs", remembered_us(source, plans)),
+        *(more or [f"uid => '{_uid(source)}'"]),
+    ]
+    return f"TABLE(fdsl_first_arrival({', '.join(arguments)}))"
+
+
+def _timed(source: EventSource) -> str:
+    return f"on_time => DESCRIPTOR(`_rowtime`), uid => '{_uid(source)}-in-time'"
+
+
+def _axis(source: EventSource) -> tuple[str, str]:
+    """The time that `within` is measured on, and what orders records of the same."""
+    if source.arrival_time is not None and not _by_event_time(source):
+        return arrival_of(source), "`_ts`"
+    return "`_ts`", FLINK.ident(source.sequence) if source.sequence else "CAST(NULL AS BIGINT)"
+
+
+def _within(source: EventSource) -> int:
+    return source.within_us or 0
+
+
+def _by_event_time(source: EventSource) -> bool:
+    """True where the event time in the key bounds what must be remembered, so that no `within` is needed."""
+    return source.within_us is None
+
+
+def _waits(source: EventSource) -> bool:
+    return source.arrival_time is None
+
+
+def _keyed(source: EventSource, plans: Sequence[GroupPlan]) -> str:
+    """True for an event that may repeat another: it has a whole key, and the entity of some group."""
+    entities = " AND ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+    parts = " AND ".join(f"{part} IS NOT NULL" for part in _parts(source))
+    return f"{_GOOD} AND {parts} AND NOT ({entities})"
+
+
+def _parts(source: EventSource) -> list[str]:
+    return ["`_ts`" if name == source.event_time else FLINK.ident(name) for name in source.unique]
+
+
+def _key(source: EventSource) -> str:
+    return f"fdsl_key({', '.join(_parts(source))})"
+
+
+def _columns(source: EventSource) -> list[str]:
+    return list(map(FLINK.ident, _names(source)))
+
+
+def _names(source: EventSource) -> list[str]:
+    return [*source.column_names, *([source.arrival_time] if source.arrival_time else [])]
+
+
+def _name(source: EventSource, what: str) -> str:
+    return FLINK.ident(f"{source.name}__{what}")
+
+
+def _view(name: str, text: str) -> str:
+    return f"CREATE TEMPORARY VIEW {name} AS\n{text}"
+
+
+def _big(name: str, value: int) -> str:
+    return f"{name} => CAST({value} AS BIGINT)"
+
+
+def _uid(source: EventSource) -> str:
+    """Letters and digits; what else is in the name, by its code."""
+    return "unique-" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in source.name)
