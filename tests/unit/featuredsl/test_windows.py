@@ -216,16 +216,22 @@ class G:
     def n(c: clicks) -> int:
         return c.count()
 """
+UNBOUNDED = """
+    @feature(freshness="realtime", window=lifetime)
+    def users(c: clicks) -> int:
+        return c.user.approx_distinct()
+"""
 
 
 def test_explain_shows_each_kind_and_what_is_not_online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     path = tmp_path / "definitions.py"
-    path.write_text(DEFINITIONS)
-    done = CliRunner().invoke(explain, [str(path), "--sql"])
-    assert done.exit_code == 0, done.output
-    wanted = ["tumbling 1h", "session 30m", "lifetime", "not online: online store: g.n_lifetime", "-- no program:"]
-    assert [part for part in wanted if part not in done.output] == []
+    kinds, refused = ["tumbling 1h", "session 30m", "lifetime"], ["not online: online store: g.users", "-- no program:"]
+    for more, wanted in (("", kinds), (UNBOUNDED, kinds + refused)):
+        path.write_text(DEFINITIONS + more)
+        done = CliRunner().invoke(explain, [str(path), "--sql"])
+        assert done.exit_code == 0, done.output
+        assert [part for part in kinds + refused if part in done.output] == wanted
 
 
 def test_every_kind_describes_itself() -> None:
