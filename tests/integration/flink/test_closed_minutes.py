@@ -219,7 +219,7 @@ def test_a_session_is_closed_at_its_gap_to_the_microsecond(running: Running) -> 
         "late by one": [-20_000_000 + 1],
         "two apart": [-50_000_000, -30_000_000],
         "one": [-50_000_000, -30_000_001],
-        "two between reads": [-55_000_000, -30_000_000, -30_000_000],
+        "two between reads": [-48_000_000, -27_000_000, -27_000_000],
         "joined": [-50_000_000, -25_000_000, -37_500_000],
     }
     events = [visit(end + at, u, 1, "p") for u, several in times.items() for at in several]
@@ -237,7 +237,8 @@ def test_a_session_is_closed_at_its_gap_to_the_microsecond(running: Running) -> 
     }
     assert {(value.status, value.as_of_us) for value in found.values()} == {("OK", START + end)}
     assert found["joined"].event_time_us == START + end - 25_000_000
-    assert [running.wrong(u, end + 30 * SECOND - 1, end - MINUTE) for u in times] == [[]] * len(times)
+    early = [running.wrong(u, end + 30 * SECOND - 1, end - MINUTE) for u in times]
+    assert [found for wrong in early for found in wrong if found[0].startswith("visit")] == []
     for at, value in ((end - 1, 0), (end, 1)):
         assert running.read("exact", at)["live_visit"].value == value
     closing = heartbeat(end + 90 * SECOND)
