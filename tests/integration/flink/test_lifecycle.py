@@ -143,9 +143,10 @@ class Life:
             return store.current(["visitor"])["visitor"]
 
     def stored(self) -> tuple[object, ...]:
-        """Both values of the key under the version that readers follow, and when they expire."""
-        keys = [f"visitor@{self.live()}:{{k}}:{suffix}" for suffix in "RX"]
-        asked = [("GET", keys[0]), ("HGET", keys[1], "l:last"), *(("PEXPIRETIME", key) for key in keys)]
+        """What the stream has written of the key under the version that readers follow, and when its tiles expire (its
+        hash lives until the batch runs have forgotten it, too)."""
+        ring, fields = (f"visitor@{self.live()}:{{k}}:{suffix}" for suffix in "RX")
+        asked = [("GET", ring), ("HGET", fields, "l:last"), ("PEXPIRETIME", ring)]
         with self.store() as store:
             return tuple(store.round_trip(asked))
 

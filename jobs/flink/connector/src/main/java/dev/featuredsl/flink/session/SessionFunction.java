@@ -61,7 +61,7 @@ public final class SessionFunction extends ProcessTableFunction<Row> {
         long passed = watermark == null ? time.time() : Math.max(watermark, time.time());
         sessions.closed(passed, tooLarge).forEach(this::collect);
         if (sessions.isEmpty()) {
-            context.clearAllState();
+            context.clearAll();
         } else {
             ring(time, sessions);
         }
