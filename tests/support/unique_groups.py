@@ -1,8 +1,11 @@
-"""Definitions over sources whose duplicates are dropped: realtime, of closed minutes, and both from one source."""
+"""Definitions over sources whose duplicates are dropped: those of the cases, closed minutes, and both from one source.
+
+A definition file is loaded alone: what the cases have too stands here again.
+"""
 
 from __future__ import annotations
 
-from featuredsl import EventSource, feature, feature_group
+from featuredsl import EventSource, feature, feature_group, window
 
 SCHEMA = {"u": str, "id": str, "x": int}
 
@@ -12,6 +15,11 @@ once_a_day = EventSource(
 copies = EventSource("copies", event_time="ts", schema=SCHEMA, time_unit="us", unique="id", sequence="n", within="2m")
 resends = EventSource(
     "resends", event_time="ts", schema=SCHEMA, time_unit="us", unique=("id", "u"), arrival_time="at", within="2m"
+)
+exact = EventSource("exact", event_time="ts", schema={"u": str, "x": int}, time_unit="us", unique=("u", "ts"))
+within = EventSource("within", event_time="ts", schema=SCHEMA, time_unit="us", unique=("id", "u"), within="10m")
+resent = EventSource(
+    "resent", event_time="ts", schema=SCHEMA, time_unit="us", unique="id", arrival_time="at", within="1h"
 )
 
 
@@ -63,4 +71,39 @@ class SentAgain:
 
     @feature(freshness="5m", window="1h")
     def arrived_total(e: resends) -> int:
+        return e.x.sum()
+
+
+@feature_group(name="exact_times", entity="u", owner="tests", retention="3650d")
+class ExactTimes:
+    """The event time is part of what makes records one event."""
+
+    @feature(freshness="realtime", window="1h")
+    def total(e: exact) -> int:
+        return e.x.sum()
+
+
+@feature_group(name="spaced", entity="u", owner="tests", retention="3650d")
+class Spaced:
+    """Records of one key are one event for ten minutes."""
+
+    @feature(freshness="realtime", window=window("6h", hop="1h"))
+    def n(e: within) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window=window("6h", hop="1h"))
+    def total(e: within) -> int:
+        return e.x.sum()
+
+
+@feature_group(name="resend", entity="u", owner="tests", retention="3650d")
+class Resend:
+    """The record that arrives first is the event."""
+
+    @feature(freshness="realtime", window=window("6h", hop="1h"))
+    def n(e: resent) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window=window("6h", hop="1h"))
+    def total(e: resent) -> int:
         return e.x.sum()

@@ -24,14 +24,12 @@ from featuredsl.times import MINUTE, SECOND
 from jobs.flink.handle import JobHandle
 from jobs.flink.stream import Tuning, start_stream
 from jobs.kafka import producer, read_all
-from tests.conformance import cases_sources
 from tests.conformance.cases import Case, Row, plan_of, us
-from tests.conformance.cases_sources import CASES, ExactTimes, Resend, Spaced, Unique
+from tests.conformance.cases_sources import CASES
 from tests.support import source_oracle, unique_groups
 from tests.support.feature_job import tagged
 from tests.support.source_oracle import Record, Stream
 from tests.support.stack import TestStack
-from tests.support.unique_groups import DailyUnique
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -41,13 +39,20 @@ RESENDS = Stream(("u", "id", "x"), arrival=True, unique=("id", "u"), within=2 * 
 GROUPS = "copied,daily_unique,exact_times,resend,sent_again,spaced"
 
 
+STREAMED = {
+    "unique": plan_of(unique_groups.DailyUnique),
+    "exact_times": plan_of(unique_groups.ExactTimes),
+    "spaced": plan_of(unique_groups.Spaced),
+    "resend": plan_of(unique_groups.Resend),
+}
+
+
 def streamed_cases() -> Iterator[Case]:
-    """The cases of duplicates; a source whose keys would be kept for ever is one that keeps them for a day."""
+    """The cases of duplicates; where one's keys would be kept for ever, they are kept for a day."""
     for case in CASES:
-        if case.group == plan_of(Unique):
-            yield replace(case, group=plan_of(DailyUnique), events={"once_a_day": case.events["once"]})
-        elif case.group in [plan_of(group) for group in (ExactTimes, Spaced, Resend)]:
-            yield case
+        if case.group.name in STREAMED:
+            events = {source.replace("once", "once_a_day"): rows for source, rows in case.events.items()}
+            yield replace(case, group=STREAMED[case.group.name], events=events)
 
 
 @dataclass
@@ -81,8 +86,7 @@ class Running:
 @pytest.fixture(scope="module")
 def running(stack: TestStack) -> Iterator[Running]:
     settings = stack.need("kafka", "redis", "flink")
-    for file in (cases_sources.__file__, unique_groups.__file__):
-        apply(settings.registry, Path(file), store_suffix="it")
+    apply(settings.registry, Path(unique_groups.__file__), store_suffix="it")
     tuning = Tuning(parallelism=2, checkpoint_interval_ms=60_000)
     made = Running(settings, Registry.load(settings.registry), start_stream(settings, GROUPS, tuning), {})
     try:
