@@ -216,11 +216,7 @@ def merge_values(merge: Merge, values: list[Value]) -> Value:
 
 def total(values: list[Any]) -> Value:
     """The sum; null where one of integers does not fit in 64 bits, and where one of floats is not finite."""
-    return fitting(sum(values))
-
-
-def fitting(found: Any) -> Value:
-    """A sum, unless it does not fit."""
+    found = sum(values)
     if type(found) is int:
         return found if INT64_MIN <= found <= INT64_MAX else None
     return found if isfinite(found) else None

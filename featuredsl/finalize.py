@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import repeat
 
 import msgspec
 
@@ -29,7 +28,6 @@ NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED
 DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
 Known = tuple[RingProgram, Sequence[Value], int | None]
 """A program, its values and the newest event inside, for one entity."""
-_ALL_OK = repeat(OK)
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
@@ -142,14 +140,12 @@ class Finalizer:
         exists: bool = True,
     ) -> None:
         as_of = at_us if newest is None or newest < at_us else newest + 1
-        if exists and None not in values:
-            found.update(
-                zip(program.names, map(FeatureValue, values, _ALL_OK, repeat(as_of), repeat(newest)), strict=False)
-            )
-            return
-        status = OK if exists else NOT_FOUND
         for feature, value in zip(program.features, values, strict=True):
-            found[feature.name] = _with_status(feature, value, status, as_of, newest)
+            if value is not None and exists:
+                found[feature.name] = FeatureValue(value, OK, as_of, newest)
+            else:
+                status = OK if exists else NOT_FOUND
+                found[feature.name] = _with_status(feature, value, status, as_of, newest)
 
     def _lifetimes(
         self,

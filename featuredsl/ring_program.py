@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final
 
-from featuredsl.aggregators import Aggregate, fitting, merge_values
+from featuredsl.aggregators import Aggregate, merge_values, total
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.online.ring import FIXED, RingTiles
@@ -20,8 +20,7 @@ from featuredsl.tiles import TileTier, tile_tiers
 from featuredsl.windows import Window
 
 _KEPT: Final = 64
-_ORDER: Final = ("sum", "min", "max")
-_SMALL: Final = 1 << 62
+_MERGES: Final[dict[str, Callable[[Any], Any]]] = {"sum": total, "min": min, "max": max}
 Finish = Callable[[Sequence[Value]], Value]
 
 
@@ -44,11 +43,9 @@ class RingProgram:
         self.tier, self.window, self.features = tier.name, window, tuple(features)
         self._hop_us, self._count, self._width = tier.hop_us, tier.slots, FIXED + len(tier.partials)
         self.names = tuple(feature.name for feature in features)
-        parts = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
-        used = sorted(parts, key=lambda partial: _ORDER.index(partial.merge))
+        used = dict.fromkeys(partial for feature in features for partial in feature.aggregate.partials)
         self.columns = [(tier.partials.index(partial), partial.merge) for partial in used]
-        at = {merge: [slice(FIXED + i, None, self._width) for i, of in self.columns if of == merge] for merge in _ORDER}
-        self._sums, self._least, self._greatest = at.values()
+        self._merges = [(_MERGES[merge], slice(FIXED + i, None, self._width)) for i, merge in self.columns]
         place = {partial: i for i, partial in enumerate(used)}
         self.places = [[place[p] for p in feature.aggregate.partials] for feature in features]
         self.finish = [_finish(f.aggregate, places) for f, places in zip(features, self.places, strict=True)]
@@ -64,13 +61,7 @@ class RingProgram:
             inside += numbers[: slots.rest]
         if inside[::width] != slots.tiles or 0 in inside[1::width] or any(inside[3::width]):
             return self._sparse(slots, numbers)
-        merged: list[Any] = [*map(sum, map(inside.__getitem__, self._sums))]
-        for found in merged:
-            if not -_SMALL < found < _SMALL:
-                merged = [*map(fitting, merged)]
-                break
-        merged += map(min, map(inside.__getitem__, self._least))
-        merged += map(max, map(inside.__getitem__, self._greatest))
+        merged = [merge(inside[at]) for merge, at in self._merges]
         return [finish(merged) for finish in self.finish], int(max(inside[2::width]))
 
     def slots(self, at_us: int) -> Slots:

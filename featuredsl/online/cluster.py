@@ -73,6 +73,16 @@ class ClusterNodes:
                 yield from self._refresh(away)
         raise error or ReplyError("CLUSTERDOWN the slots of the cluster keep moving")
 
+    def everywhere(self, command: Command) -> Steps[list[Any]]:
+        """The reply of every node that serves slots. Raises what went wrong on the way."""
+        yield from self._refresh(())
+        replies = []
+        for answer in (yield [Leg(node, [command]) for node in self._nodes]):
+            if isinstance(answer, Exception):
+                raise answer
+            replies += answer
+        return replies
+
     def _legs(self, parts: Sequence[_Part]) -> tuple[list[Leg], list[list[_Part]]]:
         members: dict[Node, list[_Part]] = {}
         for part in parts:

@@ -84,3 +84,7 @@ class OneNode:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def everywhere(self, command: Command) -> Steps[list[Any]]:
+        """The reply of the only node, as the only one."""
+        return (yield from self.request([command]))

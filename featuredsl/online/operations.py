@@ -33,8 +33,16 @@ class Operations:
 
     def request(self, commands: Sequence[Command]) -> Steps[list[Any]]:
         """Replies, errors among them as ReplyError. Raises DependencyError when Redis does not answer."""
+        return (yield from self._answered(self._nodes.request(commands)))
+
+    def everywhere(self, *command: str | bytes | int) -> Steps[list[Any]]:
+        """The reply of every node to one command. Raises DependencyError for an error, too."""
+        replies = yield from self._answered(self._nodes.everywhere(command))
+        return [self.checked(reply, str(command[0])) for reply in replies]
+
+    def _answered(self, steps: Steps[list[Any]]) -> Steps[list[Any]]:
         try:
-            return (yield from self._nodes.request(commands))
+            return (yield from steps)
         except ReplyError as error:
             raise self._refused(error) from error
         except TROUBLE as error:

@@ -135,6 +135,10 @@ class OnlineStore:
             self.operations.checked(reply, str(command[0]))
         return found
 
+    def everywhere(self, *command: str | bytes | int) -> list[Any]:
+        """The replies of all nodes of a cluster to one command, or that of the only server."""
+        return self.run(self.operations.everywhere(*command))
+
     def ping(self) -> None:
         """Raises DependencyError when Redis does not answer."""
         self.run(self.operations.command("PING"))

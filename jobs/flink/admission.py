@@ -46,19 +46,24 @@ def _elastic(url: str) -> bool:
 
 
 def check_eviction(store: OnlineStore, url: str) -> None:
-    """Raise InputError where Redis may throw away values that still count: they would be missing without a word.
+    """Raise InputError where a node of Redis may throw away values that still count: they would be missing without a
+    word.
 
     `noeviction` refuses writes when memory is full, and the sink waits; `volatile-ttl` gives up what expires first.
     """
-    (text,) = store.replies([("INFO", "memory")])
-    lines = dict(line.split(":", 1) for line in _text(text).splitlines() if ":" in line)
-    policy = lines.get("maxmemory_policy", "")
-    if policy and policy not in SAFE_POLICIES:
-        msg = (
-            f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in use; "
-            f"set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy {SAFE_POLICIES[0]}`"
-        )
-        raise InputError(msg)
+    policies = dict.fromkeys(_policy(_text(reply)) for reply in store.everywhere("INFO", "memory"))
+    for policy in policies:
+        if policy and policy not in SAFE_POLICIES:
+            msg = (
+                f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in "
+                f"use; set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy {SAFE_POLICIES[0]}`"
+            )
+            raise InputError(msg)
+
+
+def _policy(text: str) -> str:
+    lines = dict(line.split(":", 1) for line in text.splitlines() if ":" in line)
+    return lines.get("maxmemory_policy", "")
 
 
 def _text(reply: object) -> str:

@@ -11,12 +11,13 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import redis.crc
 
-from featuredsl.errors import DependencyError
+from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.cluster import key_slot
 from featuredsl.online.codec import Snapshot, Tile, encode_ring
 from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
 from featuredsl.online.meta import StoreMeta
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
+from jobs.flink.admission import check_eviction
 from tests.support.redis_cluster import MASTERS, RedisCluster, redis_cluster
 
 LAYOUT = StoreLayout(
@@ -51,6 +52,20 @@ def fill(cluster: RedisCluster) -> None:
 
 def seen(states: list[object]) -> list[int]:
     return [state.ring["e/5m"][0].values[0] for state in states]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("number", range(MASTERS))
+def test_the_eviction_policy_of_every_node_is_looked_at(cluster: RedisCluster, number: int) -> None:
+    node = cluster.nodes[number].client
+    with OnlineStore(cluster.url) as store:
+        check_eviction(store, cluster.url)
+        assert len(store.everywhere("PING")) == MASTERS
+        node.config_set("maxmemory-policy", "allkeys-lru")
+        try:
+            with pytest.raises(InputError, match="maxmemory-policy allkeys-lru"):
+                check_eviction(store, cluster.url)
+        finally:
+            node.config_set("maxmemory-policy", "noeviction")
 
 
 def test_slots_of_keys() -> None:
