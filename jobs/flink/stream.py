@@ -51,11 +51,7 @@ class Tuning:
             "mini_batch_ms": self.mini_batch_ms,
             "checkpoint_interval_ms": self.checkpoint_interval_ms,
             "idle_timeout_ms": self.idle_timeout_ms,
-            "flink_options": {
-                "state.backend.type": {"heap": "hashmap"}.get(self.state_backend, self.state_backend),
-                # No copy of each row for each chained operator: ours keep nothing of a row that they were given.
-                "pipeline.object-reuse": "true",
-            },
+            "flink_options": {"state.backend.type": {"heap": "hashmap"}.get(self.state_backend, self.state_backend)},
         }
 
 

@@ -40,7 +40,6 @@ def test_options_of_a_feature_job() -> None:
     assert values["parallelism.default"] == "3"
     assert values["table.exec.mini-batch.allow-latency"] == "20 ms"
     assert values["state.backend.type"] == "hashmap"
-    assert values["pipeline.object-reuse"] == "true"
     assert options({**CONFIG, **Tuning(state_backend="rocksdb").config()})["state.backend.type"] == "rocksdb"
 
 
