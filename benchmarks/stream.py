@@ -1,6 +1,6 @@
 """Events a second through the generated feature job to Redis, against black holes, Bytewax and Quix Streams.
 
-All Flink sides read the same topic on the same session cluster, in turn, each from an empty Redis; the first quarter of
+All Flink sides read the same topic on the same session cluster, in turn, each from an empty Redis; the first half of
 the events is not measured, nor is anything of the first job, in which the JVM is young. A side ends with a checkpoint:
 what it has read is written. Peers do the same count and sum by user and tile over the first events of the topic, in two
 processes each; what they wrote is checked. CPU is that of the TaskManager or of the peer's processes; that of Redis,

@@ -33,11 +33,11 @@ class Tiles(StatefulBatchLogic):
             count, total = self.tiles.get(tile, (0, 0.0))
             self.tiles[tile] = (count + 1, total + amount)
             changed.add(tile)
+        rows = [(tile, *self.tiles[tile]) for tile in changed]
+        rows[-1] += (len(values),)
         if len(self.tiles) > 13:
             oldest = max(self.tiles) - 13
             self.tiles = {tile: state for tile, state in self.tiles.items() if tile >= oldest}
-        rows = [(tile, *self.tiles[tile]) for tile in changed]
-        rows[-1] += (len(values),)
         return rows, StatefulBatchLogic.RETAIN
 
     def snapshot(self):

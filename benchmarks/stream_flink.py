@@ -20,13 +20,14 @@ from featuredsl.settings import Settings
 from featuredsl.tiles import longest_reach_us, store_layout
 from jobs.flink.handle import JobHandle
 from jobs.flink.rest import call
-from jobs.flink.stream import MODULE, Tuning
+from jobs.flink.starting import MODULE
 from jobs.flink.submit import submit
+from jobs.flink.tuning import Tuning
 
 SQL_MODULE = "jobs.flink.sql_job"
 TUNING = Tuning(parallelism=2)
-WARM_SHARE = 0.25
-"""The first events of a side are not measured: its code is young."""
+WARM_SHARE = 0.5
+"""The first events of a side are not measured: the code of each job is compiled anew, for some ten seconds."""
 POLL_S = 0.2
 LIMIT_S = 180.0
 _WITH = re.compile(r"\) WITH \(\n  'connector' = 'featuredsl-redis'.*?\n\)$", re.DOTALL)

@@ -51,7 +51,7 @@ def interpreter(name: str) -> Path | None:
 
 
 def measure(name: str, python: Path, work: Work, client: redis.Redis) -> Spent:
-    """Run a peer from an empty Redis until it has written all events; measured after the first quarter."""
+    """Run a peer from an empty Redis until it has written all events; measured after the first half."""
     client.flushall()
     with _processes(_commands(name, python), work) as processes:
         first = _reach(client, processes, WARM_SHARE * work.events)

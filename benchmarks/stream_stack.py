@@ -49,7 +49,8 @@ def _remove(layout: Layout) -> None:
 def service_cpu(settings: Settings, part: str, name: str) -> float:
     """CPU seconds that a service of the stack has used so far, with everything that it started."""
     records = [r for r in StackState.read(settings.home).processes[part] if r.name == name]
-    return sum(process_cpu(pid) for pid in descendants({record.tag for record in records}))
+    pids = {record.pid for record in records} | set(descendants({record.tag for record in records}))
+    return sum(process_cpu(pid) for pid in pids)
 
 
 def process_cpu(pid: int) -> float:

@@ -56,7 +56,8 @@ def check_eviction(store: OnlineStore, url: str) -> None:
         if policy and policy not in SAFE_POLICIES:
             msg = (
                 f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in "
-                f"use; set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy {SAFE_POLICIES[0]}`"
+                f"use; set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy "
+                f"{SAFE_POLICIES[0]}`"
             )
             raise InputError(msg)
 

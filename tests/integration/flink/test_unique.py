@@ -22,7 +22,8 @@ from featuredsl.registry import apply
 from featuredsl.settings import Settings
 from featuredsl.times import MINUTE, SECOND
 from jobs.flink.handle import JobHandle
-from jobs.flink.stream import Tuning, start_stream
+from jobs.flink.stream import start_stream
+from jobs.flink.tuning import Tuning
 from jobs.kafka import producer, read_all
 from tests.conformance.cases import Case, Row, plan_of, us
 from tests.conformance.cases_sources import CASES

@@ -86,6 +86,16 @@ def test_any_order_and_any_repeats_give_the_same_bytes(server: RedisProcess) -> 
         assert {user: server.client.get(LAYOUT.key((user,), "R")) for user in "uv"} == expected
 
 
+def test_a_ring_takes_no_more_memory_than_its_bytes(server: RedisProcess) -> None:
+    """A string that grows is given twice what it needs."""
+    rows = [("u", tile(i, 1)) for i in range(3)]
+    for row in rows:
+        write_tiles(server, "a", [row])
+    server.client.set(LAYOUT.key(("w",), "R"), bytes(LAYOUT.total_size))
+    ring, plain = (server.client.memory_usage(LAYOUT.key((user,), "R")) for user in "uw")
+    assert plain <= ring <= plain + 16
+
+
 def test_foreign_keys_are_counted_and_neighbours_written(server: RedisProcess) -> None:
     server.client.rpush(LAYOUT.key(("list",), "R"), "x")
     other = b"\1another" + bytes(LAYOUT.total_size - 8)

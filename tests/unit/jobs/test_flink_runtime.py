@@ -10,6 +10,7 @@ import pytest
 from jobs.flink.rest import root_cause
 from jobs.flink.runtime import load_config, options
 from jobs.flink.sql_job import statements
+from jobs.flink.stream import Tuning
 
 CONFIG = {"name": "n", "checkpoint_dir": "file:///c", "jars": []}
 
@@ -32,6 +33,14 @@ def test_configuration_wins() -> None:
     assert values["table.exec.mini-batch.enabled"] == "false"
     assert "table.exec.mini-batch.size" not in values
     assert values["a.b"] == "c"
+
+
+def test_options_of_a_feature_job() -> None:
+    values = options({**CONFIG, **Tuning(parallelism=3, mini_batch_ms=20).config()})
+    assert values["parallelism.default"] == "3"
+    assert values["table.exec.mini-batch.allow-latency"] == "20 ms"
+    assert values["state.backend.type"] == "hashmap"
+    assert options({**CONFIG, **Tuning(state_backend="rocksdb").config()})["state.backend.type"] == "rocksdb"
 
 
 def test_no_restarts() -> None:

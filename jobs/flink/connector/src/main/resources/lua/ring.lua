@@ -13,8 +13,8 @@ local function expiry(tile)
 end
 
 local function create(key, at, slot, tile)
+  call('SETRANGE', key, last, '\0') -- first: a new string gets just these bytes, one that grows twice as many
   call('SETRANGE', key, 0, header)
-  call('SETRANGE', key, last, '\0') -- the server grows the string; building it here costs twice the time
   call('SETRANGE', key, at, slot)
   if keep > 0 then call('PEXPIREAT', key, expiry(tile)) end
 end
