@@ -60,7 +60,7 @@ class Place:
         lookups = {feature.name for feature in stream_lookups(needed)}
         rings, wide, sessions = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers, session_tiers))
         self.finalizer, self.whole = finalizer, whole
-        self._types = tuple(_TYPES[column.dtype] for column in whole.entity)
+        self._types = [_TYPES[column.dtype] for column in whole.entity]
         self.read = replace(
             whole,
             ring=whole.ring if rings else (),
@@ -79,7 +79,7 @@ class Place:
 
     def text(self, parts: Sequence[KeyPart]) -> str:
         """The key of an entity as one text. Raises InputError for parts that do not fit the entity."""
-        if tuple(map(type, parts)) != self._types:
+        if [*map(type, parts)] != self._types:
             check_key(self.whole, parts)
         return join_key(parts)
 

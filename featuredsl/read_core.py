@@ -31,6 +31,7 @@ from featuredsl.registry import Registry
 from featuredsl.rows import Row, Rows
 
 META_TTL_S: Final = 0.1
+_NONE: Final[Mapping[str, tuple[int, ...]]] = {}
 
 Key = tuple[str, Sequence[KeyPart]]
 OnError = Literal["raise", "fallback"]
@@ -142,19 +143,21 @@ class Core:
         says is there. The nodes of a cluster answer in any order, so times that are new come before another round trip.
         """
         wanted = [asked[i] for i in missing]
-        places = list(dict.fromkeys(one.at for one in wanted))
+        places = dict.fromkeys([one.at for one in wanted])
         reading = ReadRequest([(one.at.read, ()) for one in wanted], [one.text for one in wanted])
         own = reading.commands
         probes: list[tuple[int, Command]] = [
             (i, ("EXISTS", one.at.whole.key_of(one.text, suffix)))
             for i, one in zip(missing, wanted, strict=True)
+            if one.at.probes
             for suffix in one.at.probes
         ]
         known = self._known
         expired = begun >= known.until_s
         named = {} if expired else known.marks
-        fields = _unknown((at.marks for at in places), named)
-        closed = _unknown((at.closed for at in places), named)
+        marked = [at for at in places if at.marks or at.closed]
+        fields = _unknown((at.marks for at in marked), named) if marked else []
+        closed = _unknown((at.closed for at in marked), named) if marked else []
         whole = self._operations.keys.read_commands(fields, closed) if fields or closed or expired else []
         replies = yield from self._operations.request([*whole, *own, *(command for _, command in probes)])
         if whole:
@@ -170,9 +173,10 @@ class Core:
         states = reading.raw(replies[len(whole) : len(whole) + len(own)])
         answers = zip(probes, replies[len(whole) + len(own) :], strict=True)
         alive = {i for (i, _), reply in answers if self._operations.checked(reply)}
-        marks = {at: {t: known.marks[field] for t, field in (at.marks | at.closed).items()} for at in places}
+        marks = {at: {t: known.marks[field] for t, field in (at.marks | at.closed).items()} for at in marked}
         for i, one, state in zip(missing, wanted, states, strict=True):
-            found[i] = Kept(replace(state, exists=True) if i in alive else state, marks[one.at], begun, at_us)
+            state = replace(state, exists=True) if i in alive else state
+            found[i] = Kept(state, marks.get(one.at, _NONE), begun, at_us)
         return False
 
     def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> list[_Asked]:

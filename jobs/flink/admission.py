@@ -51,15 +51,14 @@ def check_eviction(store: OnlineStore, url: str) -> None:
 
     `noeviction` refuses writes when memory is full, and the sink waits; `volatile-ttl` gives up what expires first.
     """
-    policies = dict.fromkeys(_policy(_text(reply)) for reply in store.everywhere("INFO", "memory"))
-    for policy in policies:
-        if policy and policy not in SAFE_POLICIES:
-            msg = (
-                f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in "
-                f"use; set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy "
-                f"{SAFE_POLICIES[0]}`"
-            )
-            raise InputError(msg)
+    policies = [_policy(_text(reply)) for reply in store.everywhere("INFO", "memory")]
+    policy = next((policy for policy in policies if policy and policy not in SAFE_POLICIES), None)
+    if policy is not None:
+        msg = (
+            f"Redis at {url.rpartition('@')[2]} has maxmemory-policy {policy}, which drops features that are in use; "
+            f"set it to {' or '.join(SAFE_POLICIES)}: `redis-cli config set maxmemory-policy {SAFE_POLICIES[0]}`"
+        )
+        raise InputError(msg)
 
 
 def _policy(text: str) -> str:
