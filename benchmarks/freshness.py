@@ -57,7 +57,7 @@ def run(mode: str) -> list[dict[str, Any]]:
 def measure(settings: Settings, warm_s: float, seconds: float) -> list[dict[str, Any]]:
     """Rows for a job that runs: probes after so much warm-up, for so long."""
     command = [sys.executable, "-m", "benchmarks.freshness", settings.kafka, str(warm_s + seconds + 60)]
-    generator = subprocess.Popen(command)
+    generator = subprocess.Popen(command, start_new_session=True)
     try:
         with OnlineStore(settings.redis) as store:
             reader = FeatureReader(store, Registry.load(settings.registry), ReadOptions(cache_ttl_s=0.0))

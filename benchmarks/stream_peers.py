@@ -75,7 +75,10 @@ def _processes(commands: Sequence[Sequence[str]], work: Work) -> Iterator[list[s
     started: list[subprocess.Popen[bytes]] = []
     try:
         for command in commands:
-            started.append(subprocess.Popen(command, env=work.environment(), stderr=subprocess.DEVNULL))
+            process = subprocess.Popen(
+                command, env=work.environment(), stderr=subprocess.DEVNULL, start_new_session=True
+            )
+            started.append(process)
         yield started
     finally:
         for process in started:
