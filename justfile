@@ -18,7 +18,7 @@ demo *args: setup
 
 # All checks and all tests; the demo, which `./run demo` runs, has a recipe of its own
 test: setup lint types arch java
-    @pytest tests --ignore tests/demo -m "not slow" --durations 30
+    @pytest tests --ignore tests/demo -m "not slow" --durations 30 -n 2 --dist loadgroup
 
 # The demo as a test: to its end, and interrupted
 test-demo: setup
