@@ -1,9 +1,9 @@
 """Bytes of the newest sessions of an entity: a field `s:<tier>` of its hash.
 
 `0x01`, then 0x01 where older ones had to make room and 0x00 where none had, then records, the newest first:
-`>q last event | >q first event | >q rows | >I length | content`. The content is a cell for each number, 0x00 where it is
-null, 0x01 and 8 bytes; then one for each state: 0x00 where no row was taken, 0x01 and `>I` length and bytes, 0x02 where
-the job left it out because it is too large.
+`>q last event | >q first event | >q rows | >I length | content`. The content is a cell for each number, 0x00 where it
+is null, 0x01 and 8 bytes; then one for each state: 0x00 where no row was taken, 0x01 and `>I` length and bytes, 0x02
+where the job left it out because it is too large.
 """
 
 from __future__ import annotations
