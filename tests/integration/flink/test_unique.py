@@ -203,6 +203,7 @@ def test_closed_minutes_of_arrivals(running: Running) -> None:
     assert 100 < len(kept) < 300
 
 
+@pytest.mark.slow
 def test_copies_before_and_after_a_restart_are_one_event(running: Running) -> None:
     """The first lies in the state of both functions: remembered by one, waiting in the other."""
     at, end = START + 25 * MINUTE, 26 * MINUTE
