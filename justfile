@@ -37,7 +37,7 @@ integration *args: setup
 
 # Faults of streaming jobs on real services, all of them; the table goes to build/faults.json
 faults *args: setup
-    @pytest tests/faults tests/integration/flink/test_closed_minutes.py {{ args }}
+    @pytest tests/faults tests/integration/flink/test_closed_minutes.py tests/integration/flink/test_unique.py {{ args }}
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup
