@@ -28,6 +28,7 @@ def pytest_configure() -> None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `-n 2 --dist loadgroup` one process has the engines and services, and the other one everything else."""
     for item in items:
