@@ -28,20 +28,6 @@ def pytest_configure() -> None:
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(folder))
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `-n 2 --dist loadgroup` one process has the engines and services, and the other one everything else."""
-    for item in items:
-        if _needs_engines(item):
-            item.add_marker(pytest.mark.xdist_group("engines"))
-
-
-def _needs_engines(item: pytest.Item) -> bool:
-    folder, own_redis = item.path.parent, item.path.parent.name == "online"
-    inside = folder.name == "faults" or (folder.parent.name == "integration" and not own_redis)
-    return inside or item.path.stem.endswith(("_flink", "_spark")) or "stack" in getattr(item, "fixturenames", ())
-
-
 @pytest.fixture(scope="session")
 def stack(request: pytest.FixtureRequest) -> Iterator[TestStack]:
     """The session's local stack; `stack.need("kafka", "redis")` starts what a test needs."""
