@@ -41,11 +41,20 @@ def partitions_of(bootstrap: str, topics: Iterable[str]) -> list[TopicPartition]
 
 def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
     """The offset after the last readable (committed) record of every partition."""
+    return _listed(bootstrap, topics, OffsetSpec.latest())
+
+
+def begin_offsets(bootstrap: str, topic: str) -> dict[int, int]:
+    """The offset of the first record that every partition still has; its end when it has none."""
+    return {partition: at for (_, partition), at in _listed(bootstrap, [topic], OffsetSpec.earliest()).items()}
+
+
+def _listed(bootstrap: str, topics: Iterable[str], spec: OffsetSpec) -> dict[tuple[str, int], int]:
     partitions = partitions_of(bootstrap, topics)
     deadline = time.monotonic() + ADMIN_TIMEOUT_S
     while True:
         try:
-            return _end_offsets(bootstrap, partitions)
+            return _asked(bootstrap, partitions, spec)
         except KafkaException as error:
             moving = error.args[0].code() in _LEADER_MOVES
             if not moving or time.monotonic() > deadline:
@@ -53,26 +62,13 @@ def end_offsets(bootstrap: str, topics: Iterable[str]) -> dict[tuple[str, int], 
             time.sleep(POLL_S)
 
 
-def _end_offsets(bootstrap: str, partitions: Iterable[TopicPartition]) -> dict[tuple[str, int], int]:
+def _asked(bootstrap: str, partitions: Iterable[TopicPartition], spec: OffsetSpec) -> dict[tuple[str, int], int]:
     # The client is kept in a variable: when it is collected, its open requests never end.
     client = admin(bootstrap)
-    request = {partition: OffsetSpec.latest() for partition in partitions}
     futures = client.list_offsets(
-        request, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ADMIN_TIMEOUT_S
+        dict.fromkeys(partitions, spec), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=ADMIN_TIMEOUT_S
     )
-    found = {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S) for p, future in futures.items()}
-    return {place: result.offset for place, result in found.items()}
-
-
-def begin_offsets(bootstrap: str, topic: str) -> dict[int, int]:
-    """The offset of the first record that every partition still has; its end when it has none."""
-    client = admin(bootstrap)
-    request = {partition: OffsetSpec.earliest() for partition in partitions_of(bootstrap, [topic])}
-    try:
-        futures = client.list_offsets(request, request_timeout=ADMIN_TIMEOUT_S)
-        return {p.partition: future.result(ADMIN_TIMEOUT_S).offset for p, future in futures.items()}
-    except KafkaException as error:
-        raise unreachable(bootstrap, error) from error
+    return {(p.topic, p.partition): future.result(ADMIN_TIMEOUT_S).offset for p, future in futures.items()}
 
 
 def readable_ends(bootstrap: str, ends: Offsets) -> dict[tuple[str, int], int]:

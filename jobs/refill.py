@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from confluent_kafka import KafkaError, Message, Producer
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.errors import DependencyError
 from featuredsl.sources import EventSource
-from featuredsl.times import UNIT_US, format_time
+from featuredsl.times import DAY, UNIT_US, format_time
 from jobs.kafka import delete_topics, ensure_topics, producer, topic_names
 from jobs.kafka_offsets import begin_offsets
 from jobs.landed import History
@@ -29,7 +30,17 @@ _ROWS = 2_000
 Say = Callable[[str], None]
 
 
-def refill(bootstrap: str, home: Path, topic: str, source: EventSource, token: str, say: Say) -> str | None:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a job needs of a topic: the events of `source` that any value may still see, `reach_us` back from the newest
+    (None: all). `going_on` is called now and then, at least every few seconds."""
+
+    source: EventSource
+    reach_us: int | None
+    going_on: Callable[[], None] = lambda: None
+
+
+def refill(bootstrap: str, home: Path, topic: str, wanted: Wanted, token: str, say: Say) -> str | None:
     """Produce what `topic` no longer holds of its landed history to `<topic>.refill-<token>`; the name of that topic.
 
     None when the topic still has its first records. What was never landed is named by `say`: it is lost. Raises
@@ -39,24 +50,45 @@ def refill(bootstrap: str, home: Path, topic: str, source: EventSource, token: s
     if not any(begins.values()):
         return None
     history = History(home, topic)
-    for partition, begin in begins.items():
-        for first, end in _gaps(history, partition, begin):
-            say(f"{topic}[{partition}]: offsets {first} to {end - 1} are in neither the topic nor {history.root}: lost")
     paths = history.paths()
     if not paths:
+        _tell_gaps(history, begins, say)
         return None
     made = f"{topic}{SUFFIX}{token}"
     ensure_topics(bootstrap, [made], partitions=len(begins))
     say(f"putting landed records of {topic} on {made}")
-    count = _produce(bootstrap, made, source, paths, begins)
+    count, done = 0, dict.fromkeys(begins, 0)
+    while done != begins:
+        count += _produce(bootstrap, made, wanted, paths, done, begins)
+        done, begins = begins, begin_offsets(bootstrap, topic)  # the topic may have forgotten more meanwhile
+    _tell_gaps(history, begins, say)
     say(f"{count:,} landed records of {topic} are on {made}")
     return made
 
 
-def remove_refills(bootstrap: str, topics: Iterable[str], kept: Collection[str]) -> None:
-    """Delete the refill topics of some topics but those `kept`: of jobs that were replaced, or never came up."""
-    starts = tuple(topic + SUFFIX for topic in topics)
-    delete_topics(bootstrap, [name for name in topic_names(bootstrap) if name.startswith(starts) and name not in kept])
+def tell_lost(bootstrap: str, home: Path, topics: Iterable[str], say: Say) -> None:
+    """Name what topics have forgotten that is not landed either."""
+    for topic in topics:
+        _tell_gaps(History(home, topic), begin_offsets(bootstrap, topic), say)
+
+
+def remove_refills(bootstrap: str, names: Collection[str], kept: Collection[str], now_us: int) -> None:
+    """Delete the refill topics `names`, and those older than a day that are not `kept`: their jobs never came up."""
+    found = [name for name in topic_names(bootstrap) if SUFFIX in name]
+    old = [name for name in found if name not in kept and _made_us(name) < now_us - DAY]
+    delete_topics(bootstrap, [name for name in found if name in names or name in old])
+
+
+def _made_us(name: str) -> int:
+    token = name.rpartition(SUFFIX)[2]
+    return int(token) if token.isdecimal() else 0
+
+
+def _tell_gaps(history: History, begins: Mapping[int, int], say: Say) -> None:
+    for partition, begin in begins.items():
+        for first, end in _gaps(history, partition, begin):
+            place = f"{history.topic}[{partition}]: offsets {first} to {end - 1}"
+            say(f"{place} are in neither the topic nor {history.root}: lost")
 
 
 def as_record(source: EventSource, row: Mapping[str, Any]) -> bytes:
@@ -66,7 +98,7 @@ def as_record(source: EventSource, row: Mapping[str, Any]) -> bytes:
     record = {name: row.get(name) for name in source.column_names}
     for field, us in times.items():
         record[field] = None if us is None else us // unit if us % unit == 0 else format_time(us)
-    return json.dumps({name: value for name, value in record.items() if value is not None}).encode()
+    return json.dumps({name: value for name, value in record.items() if value is not None}, ensure_ascii=False).encode()
 
 
 def _gaps(history: History, partition: int, begin: int) -> Iterator[tuple[int, int]]:
@@ -80,23 +112,30 @@ def _gaps(history: History, partition: int, begin: int) -> Iterator[tuple[int, i
         yield at, begin
 
 
-def _produce(bootstrap: str, topic: str, source: EventSource, paths: list[str], begins: Mapping[int, int]) -> int:
+def _produce(
+    bootstrap: str, topic: str, wanted: Wanted, paths: list[str], begins: Mapping[int, int], ends: Mapping[int, int]
+) -> int:
+    """Produce the landed records from `begins` on, before `ends`; says how many."""
     out, count = _Sender(producer(bootstrap), topic), 0
-    for partition, begin in begins.items():
-        for row in _rows(paths, source, partition, begin):
-            out.send(partition, as_record(source, row), row["_kafka_ts"])
+    for partition, end in ends.items():
+        for row in _rows(paths, wanted, partition, (begins.get(partition, 0), end)):
+            out.send(partition, as_record(wanted.source, row), row["_kafka_ts"])
             count += 1
+            if count % _ROWS == 0:
+                wanted.going_on()
     out.close()
     return count
 
 
-def _rows(paths: list[str], source: EventSource, partition: int, begin: int) -> Iterator[dict[str, Any]]:
-    """Landed rows of a partition before an offset, in order; in parts, whatever the size of the history."""
+def _rows(paths: list[str], wanted: Wanted, partition: int, span: tuple[int, int]) -> Iterator[dict[str, Any]]:
+    """Landed rows of a partition within half-open offsets, in order; in parts, whatever the size of the history."""
     globs = ", ".join(DUCKDB.text(f"{path}/**/*.parquet") for path in paths)
-    arrived = "" if source.arrival_time is None else ", coalesce(arrival_us, _kafka_ts * 1000) AS arrival_us"
+    landed = f"read_parquet([{globs}], union_by_name = true, hive_partitioning = false)"
+    arrived = "" if wanted.source.arrival_time is None else ", coalesce(arrival_us, _kafka_ts * 1000) AS arrival_us"
+    recent = "" if wanted.reach_us is None else f" AND ts_us >= (SELECT MAX(ts_us) FROM {landed}) - {wanted.reach_us}"
     query = (
-        f"SELECT * EXCLUDE (arrival_us){arrived} FROM read_parquet([{globs}], union_by_name = true, "
-        f"hive_partitioning = false) WHERE _partition = {partition} AND _offset < {begin} ORDER BY _offset"
+        f"SELECT * EXCLUDE (arrival_us){arrived} FROM {landed} WHERE _partition = {partition} "
+        f"AND _offset >= {span[0]} AND _offset < {span[1]}{recent} ORDER BY _offset"
     )
     with duckdb.connect() as con:
         result = con.execute(query)

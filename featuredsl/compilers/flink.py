@@ -140,6 +140,7 @@ def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> 
         RECORD_TIME,
         AHEAD,
         *(watermark_columns() if is_timed else ()),
+        *((config.topic_column,) if config.is_refilled(source.topic) else ()),
     ]
     first, last = source.time_range or ("none", "none")
     time_range = "none" if source.time_range is None else f"{first}/{last}"
@@ -200,7 +201,7 @@ def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str
         f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
         "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
         f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {records_of(source)})\n"
-        "WHERE `_why` IS NOT NULL"
+        f"WHERE `_why` IS NOT NULL{config.own_records(source.topic)}"
     )
 
 
@@ -211,7 +212,7 @@ def _late(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig)
         f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
         f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),\n"
         f"  SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS}), SHA256(`_raw`)\n"
-        f"{late_rows(source, plans)}"
+        f"{late_rows(source, plans)}{config.own_records(source.topic)}"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
@@ -20,6 +21,16 @@ class StreamConfig:
     prefix: str
     group_id: str
     refills: Mapping[str, str] = field(default_factory=dict)
+
+    topic_column: ClassVar[str] = "`_topic` STRING METADATA FROM 'topic' VIRTUAL"
+
+    def is_refilled(self, topic: str) -> bool:
+        """True for a topic (without the prefix) that has another one beside it."""
+        return self.prefix + topic in self.refills
+
+    def own_records(self, topic: str) -> str:
+        """AND …: those of the topic itself; what was landed is a dead letter already where it is one."""
+        return f" AND `_topic` = {FLINK.text(self.prefix + topic)}" if self.is_refilled(topic) else ""
 
     def topics_of(self, topic: str) -> str:
         """What the source of a topic (without the prefix) reads, as Flink's list."""

@@ -29,7 +29,8 @@ class JobRecord:
 
     `restored_from` is the checkpoint that it began with, `before` are the jobs to end once readers have moved,
     `published` says that they have. `plan` is the file of its compiled plan; None where a release before kept none.
-    `refills` are topics with landed records, by the topic that has forgotten them. `checkpoints` is the folder of its
+    `refills` are topics with landed records, by the topic that has forgotten them; `stale_refills` those of
+    the submissions before, to be deleted when readers follow this one. `checkpoints` is the folder of its
     checkpoints, as a URL.
     """
 
@@ -43,6 +44,7 @@ class JobRecord:
     published: bool = False
     plan: str | None = None
     refills: Mapping[str, str] = field(default_factory=dict)
+    stale_refills: tuple[str, ...] = ()
     checkpoints: str | None = None
 
     def to_json(self) -> str:
@@ -54,7 +56,7 @@ class JobRecord:
         """The reverse of `to_json`. Raises StateError that says where it is kept."""
         try:
             data = json.loads(content)
-            lists = {key: tuple(data[key]) for key in ("topics", "before") if key in data}
+            lists = {key: tuple(data[key]) for key in ("topics", "before", "stale_refills") if key in data}
             required = {key: data[key] for key in ("name", "job_id", "group_id", "versions")}
             return cls(**{**data, **required, **lists})
         except (ValueError, KeyError, TypeError) as error:
@@ -89,6 +91,12 @@ class Records:
         write_record(self._folder, record)
         with OnlineStore(self._redis) as store:
             store.replies([("HSET", self._key, record.name, record.to_json())])
+
+    def remove(self, name: str) -> None:
+        """Forget the record of that name."""
+        LocalFiles(self._folder).remove(f"{file_stem(name)}.json")
+        with OnlineStore(self._redis) as store:
+            store.replies([("HDEL", self._key, name)])
 
     def _parsed(self, content: bytes, name: str) -> JobRecord:
         return JobRecord.from_json(content, f"{name} in the Redis hash {self._key}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,11 +22,12 @@ from jobs.flink.beginning import Beginning, Found, beginning, published, restore
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import Say
 from jobs.flink.records import JobRecord, Records, file_stem, newest_checkpoint
+from jobs.flink.refilling import forget_replaced, refills
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.flink.tuning import Tuning
 from jobs.kafka import ensure_topics
 from jobs.kafka_offsets import end_offsets
-from jobs.refill import refill, remove_refills
+from jobs.refill import tell_lost
 from schemas.topics import dead_letter
 
 MODULE = "jobs.flink.feature_job"
@@ -92,12 +93,17 @@ class Start:
             raise InputError(msg)
         return record
 
-    def begin(self, tuning: Tuning, fresh: bool, restore: str, say: Say) -> tuple[JobRecord, bool]:
+    def begin(
+        self, tuning: Tuning, fresh: bool, restore: str, going_on: Callable[[], None], say: Say
+    ) -> tuple[JobRecord, bool]:
         """Submit the job; its record, and whether readers have to wait for it."""
         before = self._before(say)
         admit(self.settings.flink, self.name, tuning.parallelism, before)
         begin = self._beginning(fresh, restore)
-        record = self._submit(begin, tuning, tuple(sorted(before)), self._refills(begin, say))
+        refilled = self._refills(begin, going_on, say)
+        record = self._submit(begin, self._tuned(tuning, refilled), tuple(sorted(before)), refilled, say)
+        if refilled:
+            tell_lost(self.settings.kafka, self.settings.home, refilled, say)
         if begin.restore:
             say(f"going on from {begin.restore}")
         if begin.warm:
@@ -135,20 +141,19 @@ class Start:
         folder = self.record.checkpoints or checkpoint_dir(self.settings)
         return newest_checkpoint(self.settings.flink, self.record.job_id, folder) or self.record.restored_from
 
-    def _refills(self, begin: Beginning, say: Say) -> dict[str, str]:
+    def _refills(self, begin: Beginning, going_on: Callable[[], None], say: Say) -> dict[str, str]:
         """Topics with what others have forgotten; those of the job whose state it goes on from."""
-        settings, token = self.settings, str(time.time_ns() // 1000)
         if begin.restore is not None:
             return dict(self.record.refills) if self.record else {}
-        found = {
-            (topic := settings.prefix + source.topic): refill(
-                settings.require("kafka"), settings.home, topic, source, token, say
-            )
-            for source in self.sources
-        }
-        return {topic: name for topic, name in found.items() if name}
+        return refills(self.settings, self.plans, self.sources, going_on, say)
 
-    def _submit(self, begin: Beginning, tuning: Tuning, before: tuple[str, ...], refills: dict[str, str]) -> JobRecord:
+    @staticmethod
+    def _tuned(tuning: Tuning, refilled: Mapping[str, str]) -> Tuning:
+        return replace(tuning, idle_timeout_ms=tuning.idle_timeout_ms or REFILL_IDLE_MS) if refilled else tuning
+
+    def _submit(
+        self, begin: Beginning, tuning: Tuning, before: tuple[str, ...], refilled: dict[str, str], say: Say
+    ) -> JobRecord:
         """Submit the job and remember it, before readers hear of it."""
         settings, versions = self.settings, dict(begin.versions)
         group_id = settings.prefix + "-".join(["features", *(f"{name}@{v}" for name, v in versions.items())])
@@ -158,22 +163,20 @@ class Start:
             "redis": settings.require("redis"),
             "prefix": settings.prefix,
             "group_id": group_id,
-            "topics": [*self.topics, *refills.values()],
-            "refills": refills,
+            "topics": [*self.topics, *refilled.values()],
+            "refills": refilled,
             "registry": str(settings.registry),
             "versions": versions,
             "state_ttl_ms": 2 * max(longest_reach_us(plan) for plan in self.plans) // 1000,
-            **(
-                replace(tuning, idle_timeout_ms=tuning.idle_timeout_ms or REFILL_IDLE_MS) if refills else tuning
-            ).config(),
+            **tuning.config(),
         }
-        plan = self._plan(begin, group_id)
+        plan = self._plan(begin, group_id, tuning, say)
         config |= {} if plan is None else {"plan": plan}
         if begin.restore is None:
             with self.store() as store:
                 store.replies(reset_commands(group_id, [source.name for source in self.sources]))
         handle = submit(MODULE, config, settings, restore=begin.restore or "")
-        topics = (*self.topics, *refills.values())
+        topics = (*self.topics, *refilled.values())
         record = JobRecord(
             self.name,
             handle.job_id,
@@ -183,7 +186,8 @@ class Start:
             begin.restore,
             before,
             plan=plan,
-            refills=refills,
+            refills=refilled,
+            stale_refills=self._stale(refilled),
             checkpoints=checkpoint_dir(settings),
         )
         Records(settings).write(record)
@@ -197,15 +201,26 @@ class Start:
             raise type(error)(msg) from error
         return record
 
-    def _plan(self, begin: Beginning, group_id: str) -> str | None:
-        """The file of the compiled plan: that of the job whose state it goes on from, a new one for a job without."""
+    def _stale(self, refilled: Mapping[str, str]) -> tuple[str, ...]:
+        """The refill topics of the submission before that this one does not read."""
         before = self.record
-        continued = begin.restore is not None and before is not None and before.group_id == group_id
-        if before is not None and continued and (before.plan is None or Path(before.plan).exists()):
-            return before.plan
-        path = plans_folder(self.settings) / f"{file_stem(group_id)}.json"
+        names = (*before.refills.values(), *before.stale_refills) if before else ()
+        return tuple(name for name in names if name not in refilled.values())
+
+    def _plan(self, begin: Beginning, group_id: str, tuning: Tuning, say: Say) -> str | None:
+        """The file of the compiled plan: that of the job whose state it goes on from, a new one for a job without and
+        for another tuning of what is part of a plan."""
+        before = self.record
+        path = plans_folder(self.settings) / f"{file_stem(group_id)}{tuning.planned}.json"
         if begin.restore is None:
             path.unlink(missing_ok=True)
+        elif before is not None and before.group_id == group_id:
+            if before.plan is None:
+                return None
+            if Path(before.plan).name == path.name:
+                path = Path(before.plan) if Path(before.plan).exists() else path
+            if not path.exists():
+                say(f"its compiled plan {before.plan} is not on this machine or of another tuning: it is compiled anew")
         return str(path)
 
     def _note(self, handle: JobHandle, begin: Beginning) -> None:
@@ -225,10 +240,8 @@ class Start:
             if job_id in self.alive:
                 JobHandle(job_id, self.name, self.settings.flink).cancel()
                 say(f"ended the job before it, {job_id}")
-        records = Records(self.settings)
-        records.write(replace(record, before=(), published=True))
-        used = {name for one in records.every() for name in one.refills.values()}
-        remove_refills(self.settings.kafka, self.topics, used)
+        forget_replaced(self.settings, record)
+        Records(self.settings).write(replace(record, before=(), published=True, stale_refills=()))
 
     def handle(self, record: JobRecord) -> JobHandle:
         settings = self.settings

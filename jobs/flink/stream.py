@@ -37,10 +37,10 @@ def start_stream(
     next call waits for it again).
     """
     start = Start.of(settings, names)
-    with one_start(settings.require("redis"), settings.prefix, start.name):
+    with one_start(settings.require("redis"), settings.prefix, start.name) as hold:
         record, warm = start.waiting(fresh), True
         if record is None:
-            record, warm = start.begin(tuning or Tuning(), fresh, restore, say)
+            record, warm = start.begin(tuning or Tuning(), fresh, restore, hold, say)
         else:
             say(f"the job {start.name} runs already; waiting until it has caught up")
     handle = start.handle(record)

@@ -26,3 +26,8 @@ class Tuning:
             "idle_timeout_ms": self.idle_timeout_ms,
             "flink_options": {"state.backend.type": {"heap": "hashmap"}.get(self.state_backend, self.state_backend)},
         }
+
+    @property
+    def planned(self) -> str:
+        """What of it is part of a compiled plan, for the plan's name."""
+        return f"-mb{self.mini_batch_ms}-idle{self.idle_timeout_ms}"

@@ -10,7 +10,7 @@ import pytest
 
 from featuredsl import EventSource
 from jobs.landed import Batch, History
-from jobs.refill import _gaps, _rows, as_record
+from jobs.refill import Wanted, _gaps, _rows, as_record
 from jobs.spark.decode import decode
 
 SOURCE = EventSource(
@@ -34,6 +34,11 @@ def test_a_record_decodes_to_the_row(row: dict[str, object], ts_us: int) -> None
     assert found.reject is None
     assert dict(zip(SOURCE.column_names, found.values, strict=True)) == row
     assert (found.ts_us, found.arrival_us) == (ts_us, 1_700_000_001_000_000)
+
+
+def test_text_takes_no_more_bytes_than_it_came_with() -> None:
+    source = EventSource("e", event_time="ts", schema={"u": str})
+    assert len(as_record(source, {"u": "\u6f22" * 1000, "ts_us": 1_700_000_000_000_000})) < 3_100
 
 
 def test_seconds_stay_seconds() -> None:
@@ -81,10 +86,14 @@ def test_rows_before_an_offset_in_order_also_of_files_before_a_column_was_added(
                     "ts_us": [2, 4], "arrival_us": [8, 9]})  # fmt: skip
     landed(history, {"0": (0, 2), "1": (0, 1)}, old)
     landed(history, {"0": (2, 5)}, new)
-    found = list(_rows(history.paths(), source, 0, 4))
+    every = Wanted(source, None)
+    found = list(_rows(history.paths(), every, 0, (0, 4)))
     assert [(row["u"], row["n"], row["ts_us"], row["arrival_us"]) for row in found] == [
         ("a", None, 1, 7),
         ("b", 2, 2, 8),
         ("c", None, 3, 30_000),
     ]
-    assert [row["u"] for row in _rows(history.paths(), source, 1, 4)] == ["z"]
+    assert [row["u"] for row in _rows(history.paths(), every, 1, (0, 4))] == ["z"]
+    assert [row["u"] for row in _rows(history.paths(), every, 0, (2, 4))] == ["b", "c"]
+    # 9 is the newest landed time: 6 back from it is 3
+    assert [row["u"] for row in _rows(history.paths(), Wanted(source, 6), 0, (0, 9))] == ["c", "d"]
