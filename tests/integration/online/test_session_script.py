@@ -39,6 +39,8 @@ def test_guard_table(server: RedisProcess) -> None:
         (record(12_999, 12_999, 1), [0, 1, 0], [first]),
         (record(9_001, 9_001, 1), [0, 1, 0], [first]),
         (record(10_000, 12_000, 5), [1, 0, 0], [first]),
+        (record(12_500, 12_900, 5), [0, 1, 0], [first]),
+        (record(9_500, 12_000, 5), [0, 1, 0], [first]),
         (record(13_000, 13_000, 1), [1, 0, 0], [record(13_000, 13_000, 1), first]),
         (record(8_000, 9_000, 3), [1, 0, 0], [record(13_000, 13_000, 1), first, record(8_000, 9_000, 3)]),
         (record(8_000, 13_000, 9), [1, 0, 0], [record(8_000, 13_000, 9)]),
