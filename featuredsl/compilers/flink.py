@@ -234,6 +234,7 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
         ("total-size", str(layout.total_size)),
         ("hop", str(tier.hop_us)),
         ("expire-after", str(layout.expire_after_us)),
+        *((("extend-hash", "true"),) if layout.sessions else ()),
         *mark_options(layout, tier.mark, tier.freshness, config),
     )
     tile = tile_of(tier.hop_us)

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from featuredsl.online.layout import Column, SessionField
 from featuredsl.online.session_codec import SessionRecord, StoredSessions, decode_sessions, encode_session
-from tests.integration.online.test_sink_scripts import LUA
+from tests.integration.online.test_sink_scripts import FAR as TILE
+from tests.integration.online.test_sink_scripts import HOP, LUA, tile, write_tiles
 from tests.support.redis_process import RedisProcess
 
 GAP = 1_000
@@ -98,6 +99,26 @@ def test_expiry_is_after_the_close_of_the_newest_session(server: RedisProcess) -
     assert server.client.pexpiretime(key) == -(-(FAR + GAP + 1) // 1000)
     write(server, [("kept", record(FAR, FAR, 1))])
     assert server.client.pexpiretime("g@v1:{kept}:X") == -1
+
+
+def test_a_hash_with_sessions_lives_as_long_as_the_ring(server: RedisProcess) -> None:
+    """Else an entity that is still there would seem to have had no session. A hash that is not there stays so."""
+    ring, of_sessions = "g@v1:{u}:R", "g@v1:{u}:X"
+    end = -(-((TILE + 1) * HOP + 1) // 1000)
+    write(server, [("u", record(FAR - HOP, FAR - HOP, 1))], keep_us=1)
+    for user in ("u", "w"):
+        write_tiles(server, "a", [(user, tile(TILE, 1))], keep_us=1, with_hash=1)
+    assert server.client.pexpiretime(of_sessions) == server.client.pexpiretime(ring) == end
+    write_tiles(server, "a", [("u", tile(TILE + 1, 1))], keep_us=1, with_hash=1)
+    assert server.client.pexpiretime(of_sessions) == server.client.pexpiretime(ring) == end + HOP // 1000
+    write_tiles(server, "a", [("u", tile(TILE, 2))], keep_us=1, with_hash=1)
+    write(server, [("u", record(FAR, FAR, 1)), ("w", record(FAR - HOP, FAR - HOP, 1))], keep_us=1)
+    assert server.client.pexpiretime(of_sessions) == end + HOP // 1000
+    assert server.client.pexpiretime("g@v1:{w}:X") == end
+    write_tiles(server, "a", [("w", tile(TILE + 3, 1))], keep_us=1)
+    assert server.client.pexpiretime("g@v1:{w}:X") == end
+    write_tiles(server, "a", [("none", tile(TILE, 1))], keep_us=1, with_hash=1)
+    assert not server.client.exists("g@v1:{none}:X")
 
 
 def test_foreign_keys_and_fields_are_counted_and_neighbours_written(server: RedisProcess) -> None:

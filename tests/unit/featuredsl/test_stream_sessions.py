@@ -195,6 +195,13 @@ def test_sessions_need_event_time_and_are_no_deferred_source() -> None:
     assert "mark-" not in program
 
 
+def test_a_ring_keeps_the_hash_of_a_group_with_sessions_alive() -> None:
+    for plan, extended in ((PLAN, 1), (made("1h"), 0)):
+        program = statements([GroupTarget(plan, store_layout(plan))], CONFIG)
+        (ring,) = (part for part in program if "'mode' = 'ring'" in part)
+        assert ring.count("'extend-hash' = 'true'") == extended
+
+
 @pytest.mark.parametrize("freshness", ["realtime", "5m"])
 def test_a_gap_below_a_second_is_refused_in_a_stream_only(freshness: str) -> None:
     plan = made(session("999ms"), freshness=freshness)

@@ -5,8 +5,8 @@
 -- microseconds (0 = never).
 -- Records less than a gap apart are one session as it grew: one with more rows stays. With as many rows it is either the
 -- same session again, which is written, or a piece of one that was stored before a restart: the stored one stays. Of the
--- others the newest stay. A key expires at an absolute time, which only ever moves later. Returns {written, refused, keys
--- or fields that hold something else}.
+-- others the newest stay. A key expires at an absolute time, which only ever moves later, and not before the ring of the
+-- entity, of the same slot. Returns {written, refused, keys or fields that hold something else}.
 local field, slots, gap, keep = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local call, pcall, unpack = redis.call, redis.pcall, struct.unpack
 local VERSION, WHOLE, CUT, HEAD = '\1', '\0', '\1', 28
@@ -48,7 +48,8 @@ local function write(key, kept, cut, new)
   for i = 1, math.min(#kept, slots) do bytes[i + 2] = kept[i].bytes end
   call('HSET', key, field, table.concat(bytes))
   if keep > 0 then
-    local at = math.ceil((new.last + gap + keep) / 1000)
+    local ring = call('PEXPIRETIME', string.sub(key, 1, -2) .. 'R')
+    local at = math.max(math.ceil((new.last + gap + keep) / 1000), ring)
     if call('PEXPIRETIME', key) < at then call('PEXPIREAT', key, string.format('%.0f', at)) end
   end
 end
