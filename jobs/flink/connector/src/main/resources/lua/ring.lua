@@ -13,7 +13,7 @@ local function expire(key, tile, ...)
   if keep > 0 then
     local at = string.format('%.0f', math.ceil(((tile + 1) * hop + keep) / 1000))
     call('PEXPIREAT', key, at, ...)
-    if with_hash then call('PEXPIREAT', string.sub(key, 1, -2) .. 'X', at, 'GT') end
+    if with_hash then pcall('PEXPIREAT', string.sub(key, 1, -2) .. 'X', at, 'GT') end -- fails while its slot moves
   end
 end
 

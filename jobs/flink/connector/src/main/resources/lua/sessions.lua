@@ -48,8 +48,8 @@ local function write(key, kept, cut, new)
   for i = 1, math.min(#kept, slots) do bytes[i + 2] = kept[i].bytes end
   call('HSET', key, field, table.concat(bytes))
   if keep > 0 then
-    local ring = call('PEXPIRETIME', string.sub(key, 1, -2) .. 'R')
-    local at = math.max(math.ceil((new.last + gap + keep) / 1000), ring)
+    local ring = pcall('PEXPIRETIME', string.sub(key, 1, -2) .. 'R')
+    local at = math.max(math.ceil((new.last + gap + keep) / 1000), type(ring) == 'number' and ring or 0) -- its slot may move
     if call('PEXPIRETIME', key) < at then call('PEXPIREAT', key, string.format('%.0f', at)) end
   end
 end
