@@ -99,6 +99,17 @@ def timed_sources(plans: Sequence[GroupPlan]) -> dict[str, EventSource]:
     return deferred_sources(plans) | sessions
 
 
+def live_session_sources(plans: Iterable[GroupPlan]) -> dict[str, EventSource]:
+    """By name, the sources of realtime sessions, which see an event when it comes and not when the watermark does."""
+    return {
+        name: plan.source(name)
+        for plan in plans
+        for feature in session_features(plan)
+        if not feature.tier.is_deferred
+        for name in feature.source_names
+    }
+
+
 def timed_streams(plans: Sequence[GroupPlan]) -> tuple[EventSource, ...]:
     """The streams that need event time: those behind the sources that do."""
     sources = timed_sources(plans).values()

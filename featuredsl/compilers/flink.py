@@ -8,11 +8,11 @@ older than the one in its slot, and the sink's guard refuses it. Text only: no e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from featuredsl.compilers.flink_closed import (
-    COUNTED,
-    in_time_view,
+    closed_streams,
+    in_time_views,
     late_rows,
     latest_rows,
     mark_options,
@@ -32,7 +32,7 @@ from featuredsl.compilers.flink_sources import (
     union_view,
 )
 from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
-from featuredsl.compilers.flink_unique import timed_unique_view, unique_functions, unique_views
+from featuredsl.compilers.flink_unique import unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
@@ -49,7 +49,6 @@ from featuredsl.tiles import (
     stream_lookups,
     stream_windows,
     tile_tiers,
-    timed_sources,
     timed_streams,
 )
 
@@ -73,9 +72,9 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     timed = {stream.name for stream in timed_streams(plans)}
     tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
     ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans)]
-    ddl += [*unique_functions(sources.values(), timed), *tables]
+    ddl += [*unique_functions(sources.values(), closed_streams(plans)), *tables]
     ddl += [view for source in sources.values() for view in unique_views(source, readers[source.name])]
-    ddl += [*map(union_view, unions.values()), *_timed_views(plans, readers)]
+    ddl += [*map(union_view, unions.values()), *in_time_views(plans, readers)]
     inserts: list[str] = []
     for source in sources.values():
         keyed = readers[source.name]
@@ -93,12 +92,6 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
             ddl += [view, sink]
             inserts.append(insert)
     return ddl + inserts
-
-
-def _timed_views(plans: Sequence[GroupPlan], readers: Mapping[str, Sequence[GroupPlan]]) -> list[str]:
-    """What the deferred tiers read: of records that may repeat an event those in time, then each source's events."""
-    made = [view for s in timed_streams(plans) for view in timed_unique_view(s, readers[s.name], COUNTED)]
-    return made + [in_time_view(source, readers) for source in timed_sources(plans).values()]
 
 
 PAYLOAD_CHARS = 955_732
@@ -242,6 +235,7 @@ def _ring(target: GroupTarget, tier: TileTier, config: StreamConfig) -> tuple[st
         ("total-size", str(layout.total_size)),
         ("hop", str(tier.hop_us)),
         ("expire-after", str(layout.expire_after_us)),
+        *((("extend-hash", "true"),) if layout.sessions else ()),
         *mark_options(layout, tier.mark, tier.freshness, config),
     )
     tile = tile_of(tier.hop_us)

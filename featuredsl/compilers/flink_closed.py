@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from featuredsl.compilers.flink_progress import IS_AHEAD
 from featuredsl.compilers.flink_sources import records_of, selects
 from featuredsl.compilers.flink_tables import StreamConfig, key_is_null, key_of, tile_of, usable
-from featuredsl.compilers.flink_unique import keyless, timed_events
+from featuredsl.compilers.flink_unique import keyless, timed_events, timed_unique_view, waits
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import MetaKeys, mark_field
 from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS, Tier
+from featuredsl.tiles import deferred_sources, live_session_sources, timed_sources
 from featuredsl.times import MINUTE, SECOND
 
 DEFERRED = TIERS["5m"]
@@ -80,21 +81,44 @@ def watermark_columns() -> list[str]:
     ]
 
 
-def in_time(source: str) -> str:
-    """The name of the view of the rows of a source that are in time."""
-    return f"{source}__in_time"
+def in_time(source: EventSource, freshness: str = "5m") -> str:
+    """The name of the view of the rows of a source that are in time. Where events wait for the watermark, so that the
+    first of copies is known, realtime sessions have a view of their own."""
+    is_live = not TIERS[freshness].is_deferred and any(map(waits, source.streams()))
+    return f"{source.name}__{'live' if is_live else 'in_time'}"
 
 
-def in_time_view(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]]) -> str:
-    """The view of the rows of a source that a deferred tier and sessions count, for each part of a union; `readers` are
-    the groups that read each stream."""
+def closed_streams(plans: Sequence[GroupPlan]) -> set[str]:
+    """The names of the streams of whose copies the first by time is looked for."""
+    return {stream.name for source, is_live in _timed(plans) if not is_live for stream in source.streams()}
+
+
+def in_time_views(plans: Sequence[GroupPlan], readers: Mapping[str, Sequence[GroupPlan]]) -> list[str]:
+    """What deferred tiers and sessions read: of records that may repeat an event those in time, then each source's
+    events; `readers` are the groups that read each stream."""
+    timed = _timed(plans)
+    streams = dict.fromkeys((s, is_live and waits(s)) for source, is_live in timed for s in source.streams())
+    keyed = [view for s, is_live in streams for view in timed_unique_view(s, readers[s.name], COUNTED, is_live)]
+    return keyed + [_in_time_view(source, readers, is_live) for source, is_live in timed]
+
+
+def _timed(plans: Sequence[GroupPlan]) -> list[tuple[EventSource, bool]]:
+    """The sources that need event time, and whether it is for a view of realtime sessions' own."""
+    deferred, live = deferred_sources(plans), live_session_sources(plans)
+    own = [source for source in live.values() if any(map(waits, source.streams()))]
+    shared = [source for name, source in timed_sources(plans).items() if name in deferred or source not in own]
+    return [(source, False) for source in shared] + [(source, True) for source in own]
+
+
+def _in_time_view(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]], is_live: bool) -> str:
     parts: list[str] = []
     for part, select in selects(source, ("`_ts`", "`_rowtime`")):
         around = f" AND {keyless(part, readers[part.name])}" if part.unique else ""
         parts.append(f"{select} FROM {records_of(part)}\nWHERE {COUNTED}{around}")
         if part.unique:
-            parts.append(f"{select} FROM {timed_events(part, readers[part.name])}")
-    return f"CREATE TEMPORARY VIEW {FLINK.ident(in_time(source.name))} AS\n" + "\nUNION ALL ".join(parts)
+            parts.append(f"{select} FROM {timed_events(part, readers[part.name], is_live and waits(part))}")
+    name = in_time(source, "realtime" if is_live else "5m")
+    return f"CREATE TEMPORARY VIEW {FLINK.ident(name)} AS\n" + "\nUNION ALL ".join(parts)
 
 
 def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
@@ -111,7 +135,7 @@ def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
 def _rows(plan: GroupPlan, source: str, tier: Tier, hop_us: int) -> Rows:
     if not tier.is_deferred:
         return Rows(FLINK.ident(source), usable(plan))
-    relation = _window(FLINK.ident(in_time(source)), tier.period_us, hop_us)
+    relation = _window(FLINK.ident(in_time(plan.source(source))), tier.period_us, hop_us)
     grouped = ", `window_start`, `window_end`"
     if hop_us > tier.period_us:
         closed = f"TIMESTAMPDIFF(MINUTE, {_EPOCH}, `window_end`) - 1"

@@ -1,7 +1,7 @@
 """The statement of a feature job that counts events by outcome (see `featuredsl.online.progress`), as Flink SQL.
 
 One small aggregation over the scan that the other statements share: exact across restarts, because its counts are
-state of the job, and one write per mini-batch, not one per event.
+state of the job. Writes are one per mini-batch; a job with a `unique=` source has none, and there the sink merges them.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _view(name: str, plan: GroupPlan, tier: SessionTier, columns: list[str]) -> 
     return (
         f"CREATE TEMPORARY VIEW {FLINK.ident(name)} AS\n"
         f"SELECT {', '.join([f'{key_of(plan)} AS `k`', '`_ts`', *selected, '`_rowtime`'])}\n"
-        f"FROM {FLINK.ident(in_time(tier.source))}\n"
+        f"FROM {FLINK.ident(in_time(plan.source(tier.source), tier.freshness))}\n"
         f"WHERE {' AND '.join(counted)}"
     )
 

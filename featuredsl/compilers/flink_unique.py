@@ -4,8 +4,8 @@ Of a source with `unique=` the table holds the records (`<source>__records`). `<
 `<source>` holds those that count. A record without a whole key is an event of its own, and goes around the state.
 
 A realtime value cannot wait for a record that is still under way: the first to arrive is the event
-(`fdsl_first_arrival`). The tier of closed minutes waits, and takes the first by time, sequence and row
-(`fdsl_first_in_time`); where a source has an arrival time, that of the first to arrive in both.
+(`fdsl_first_arrival`); for sessions, of those that are in time. The tier of closed minutes waits, and takes the first
+by time, sequence and row (`fdsl_first_in_time`); where a source has an arrival time, the first to arrive in both.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _GOOD = "`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE
 _JAVA = "dev.featuredsl.flink.unique"
 
 
-def unique_functions(sources: Iterable[EventSource], timed: Collection[str]) -> list[str]:
-    """The statements that the views of these sources need before them; the names of those that need event time."""
+def unique_functions(sources: Iterable[EventSource], closed: Collection[str]) -> list[str]:
+    """The statements that the views of these sources need before them; the names of those whose events may wait."""
     arrival = [source for source in sources if source.unique]
-    in_time = [source for source in arrival if source.name in timed and _waits(source)]
+    in_time = [source for source in arrival if source.name in closed and waits(source)]
     made = [("fdsl_first_arrival", "FirstArrival")] if arrival else []
     made += [("fdsl_first_in_time", "FirstInTime")] if in_time else []
     return [f"CREATE TEMPORARY SYSTEM FUNCTION {name} AS '{_JAVA}.{of}'" for name, of in made]
@@ -55,13 +55,13 @@ def unique_views(source: EventSource, plans: Sequence[GroupPlan]) -> list[str]:
     ]
 
 
-def timed_unique_view(source: EventSource, plans: Sequence[GroupPlan], in_time: str) -> list[str]:
+def timed_unique_view(source: EventSource, plans: Sequence[GroupPlan], in_time: str, is_live: bool) -> list[str]:
     """The view of the records for which `in_time` holds that `timed_events` reads."""
     if not source.unique:
         return []
     where = f"WHERE {in_time} AND {_keyed(source, plans)}"
-    if not _waits(source):
-        return [_view(_name(source, "keyed_in_time"), f"{_sharded(source, '`_rowtime`')}\n{where}")]
+    if is_live or not waits(source):
+        return [_view(_name(source, _timed_name(is_live)), f"{_sharded(source, '`_rowtime`')}\n{where}")]
     sequence = [FLINK.ident(source.sequence)] if source.sequence else []
     row = ", ".join(["`_ts`", *sequence, *(FLINK.ident(name) for name in source.column_names)])
     shared = ", ".join(["`_ts`", *_columns(source), "`_rowtime`"])
@@ -69,14 +69,14 @@ def timed_unique_view(source: EventSource, plans: Sequence[GroupPlan], in_time: 
     return [_view(_name(source, "keyed_in_time"), f"{text}\n{where}")]
 
 
-def timed_events(source: EventSource, plans: Sequence[GroupPlan]) -> str:
-    """A relation of the events among these records, with `_rowtime`."""
+def timed_events(source: EventSource, plans: Sequence[GroupPlan], is_live: bool) -> str:
+    """A relation of the events among these records, with `_rowtime`; live ones do not wait for the watermark."""
     shared = ", ".join([*_columns(source), "`_ts`"])
-    if _waits(source):
+    if not is_live and waits(source):
         table = f"input => TABLE {_name(source, 'keyed_in_time')} PARTITION BY `_key`"
         call = f"TABLE(fdsl_first_in_time({table}, {_big('withinUs', _within(source))}, {_timed(source)}))"
         return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call})"
-    call = _first_arrival(source, plans, "keyed_in_time", _timed(source))
+    call = _first_arrival(source, plans, _timed_name(is_live), _timed(source, is_live))
     return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
 
 
@@ -114,8 +114,12 @@ def _first_arrival(source: EventSource, plans: Sequence[GroupPlan], view: str, *
     return f"TABLE(fdsl_first_arrival({', '.join(arguments)}))"
 
 
-def _timed(source: EventSource) -> str:
-    return f"on_time => DESCRIPTOR(`_rowtime`), uid => '{_uid(source)}-in-time'"
+def _timed(source: EventSource, is_live: bool = False) -> str:
+    return f"on_time => DESCRIPTOR(`_rowtime`), uid => '{_uid(source)}-{'live' if is_live else 'in-time'}'"
+
+
+def _timed_name(is_live: bool) -> str:
+    return "keyed_live" if is_live else "keyed_in_time"
 
 
 def _axis(source: EventSource) -> tuple[str, str]:
@@ -134,8 +138,9 @@ def _by_event_time(source: EventSource) -> bool:
     return source.within_us is None
 
 
-def _waits(source: EventSource) -> bool:
-    return source.arrival_time is None
+def waits(source: EventSource) -> bool:
+    """True where closed minutes take another record as the event than realtime values do, and later."""
+    return bool(source.unique) and source.arrival_time is None
 
 
 def _keyed(source: EventSource, plans: Sequence[GroupPlan]) -> str:

@@ -83,7 +83,8 @@ def rebuild(group: str, warm_s: int, **tuning: Any) -> None:
     """Fill the online store of GROUP anew from its topics while reads go on, then move readers.
 
     For values that are lost or wrong: an emptied Redis, a repaired topic, a checkpoint that does not fit. Groups that
-    share a job with GROUP are rebuilt with it. What the topics no longer hold comes back by `run batch` only.
+    share a job with GROUP are rebuilt with it. What a topic no longer holds is put beside it from
+    the history that `run batch` has landed.
 
     Example: featuredsl rebuild user_clicks
     """

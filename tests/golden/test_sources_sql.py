@@ -15,7 +15,7 @@ from featuredsl.compilers.scalar import DUCKDB, SPARK
 from featuredsl.tiles import store_layout
 from tests.conformance.cases import plan_of
 from tests.conformance.cases_sources import Arrived, Bought, Everywhere, Numbers, Resend, Unique
-from tests.support.unique_groups import Copied, SentAgain
+from tests.support.unique_groups import Copied, SentAgain, Visited
 
 FOLDER = Path(__file__).with_name("compilers")
 CONFIG = StreamConfig("kafka:1", "redis://redis:1/0", "p.", "group")
@@ -33,8 +33,8 @@ def program(target: str) -> str:
 
 
 def unique_program() -> str:
-    """Duplicates in streams: realtime and closed minutes, with an arrival time and without."""
-    plans = [plan_of(group) for group in (Copied, SentAgain)]
+    """Duplicates in streams: realtime and closed minutes, with an arrival time and without, sessions."""
+    plans = [plan_of(group) for group in (Copied, SentAgain, Visited)]
     return ";\n\n".join(statements([GroupTarget(plan, store_layout(plan, "v1")) for plan in plans], CONFIG)) + ";\n"
 
 

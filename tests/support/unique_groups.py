@@ -5,7 +5,7 @@ A definition file is loaded alone: what the cases have too stands here again.
 
 from __future__ import annotations
 
-from featuredsl import EventSource, feature, feature_group, window
+from featuredsl import EventSource, feature, feature_group, session, window
 
 SCHEMA = {"u": str, "id": str, "x": int}
 
@@ -21,6 +21,7 @@ within = EventSource("within", event_time="ts", schema=SCHEMA, time_unit="us", u
 resent = EventSource(
     "resent", event_time="ts", schema=SCHEMA, time_unit="us", unique="id", arrival_time="at", within="1h"
 )
+pages = EventSource("pages", event_time="ts", schema=SCHEMA, time_unit="us", unique="id", sequence="n", within="10m")
 
 
 @feature_group(name="daily_unique", entity="u", owner="tests", retention="3650d")
@@ -106,4 +107,21 @@ class Resend:
 
     @feature(freshness="realtime", window=window("6h", hop="1h"))
     def total(e: resent) -> int:
+        return e.x.sum()
+
+
+@feature_group(name="visited", entity="u", owner="tests", retention="3650d")
+class Visited:
+    """Sessions of the first to arrive, which wait for no watermark, and of the first by time."""
+
+    @feature(freshness="realtime", window=session("1m"))
+    def n(e: pages) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window=session("1m"))
+    def total(e: pages) -> int:
+        return e.x.sum()
+
+    @feature(freshness="5m", window=session("1m"))
+    def closed_total(e: pages) -> int:
         return e.x.sum()

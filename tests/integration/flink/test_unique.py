@@ -37,7 +37,7 @@ pytestmark = pytest.mark.timeout(600)
 START = 1_767_261_600_000_000  # 2026-01-01T10:00:00Z
 COPIES = Stream(("u", "id", "x"), sequence="n", unique=("id",), within=2 * MINUTE)
 RESENDS = Stream(("u", "id", "x"), arrival=True, unique=("id", "u"), within=2 * MINUTE)
-GROUPS = "copied,daily_unique,exact_times,resend,sent_again,spaced"
+GROUPS = "copied,daily_unique,exact_times,resend,sent_again,spaced,visited"
 
 
 STREAMED = {
@@ -201,6 +201,21 @@ def test_closed_minutes_of_arrivals(running: Running) -> None:
         found = running.read("sent_again", u, START + 20 * MINUTE + 30 * SECOND)
         assert (found["arrived"].value, found["arrived_total"].value) == (len(mine), sum(mine))
     assert 100 < len(kept) < 300
+
+
+def test_realtime_sessions_do_not_wait_for_the_watermark(running: Running) -> None:
+    """Event time stands still before the first event, and a quiet partition has none."""
+    rows = [("a", 0, 1), ("a", 5, 2), ("b", 20, 4), ("b", 19, 8), (None, 3, 16), (None, 3, 16)]
+    records: list[Record] = [{"ts": START + ts * SECOND, "u": "s", "id": i, "x": x, "n": 1} for i, ts, x in rows]
+    running.send("pages", records)
+    running.job.wait_lag_zero()
+    before, found = (running.read("visited", "s", START + 80 * SECOND - ago) for ago in (1, 0))
+    assert [before[name].value for name in ("n", "total")] == [0, None]
+    assert [(found[name].value, found[name].status) for name in ("n", "total")] == [(4, "OK"), (37, "OK")]
+    running.send("pages", [closing(2 * MINUTE)], [closing(2 * MINUTE)])
+    running.job.wait_lag_zero()
+    closed = running.read("visited", "s", START + 2 * MINUTE + 30 * SECOND)
+    assert [closed[name].value for name in ("n", "total", "closed_total")] == [4, 37, 41]
 
 
 @pytest.mark.slow

@@ -18,6 +18,9 @@ from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
 from featuredsl.online.meta import StoreMeta
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
 from jobs.flink.admission import check_eviction
+from tests.integration.online.test_session_script import FAR, record, write
+from tests.integration.online.test_sink_scripts import FAR as TILE
+from tests.integration.online.test_sink_scripts import tile, write_tiles
 from tests.support.redis_cluster import MASTERS, RedisCluster, redis_cluster
 
 LAYOUT = StoreLayout(
@@ -146,6 +149,31 @@ def test_reads_and_writes_go_on_while_a_slot_moves(cluster: RedisCluster) -> Non
         cluster.move_keys(slot, target, source)
         cluster.finish_moving(slot, source)
         assert seen(store.read([(LAYOUT, (user,)) for user in users])) == users
+
+
+def test_tiles_and_sessions_are_written_while_the_other_key_has_moved_on(cluster: RedisCluster) -> None:
+    """Each script looks at the other key of the entity, too."""
+    ring, of_sessions = "g@v1:{u}:R", "g@v1:{u}:X"
+    slot, source = key_slot(ring), cluster.owner(ring)
+    node, target = cluster.nodes[source], (source + 1) % MASTERS
+    session = record(FAR, FAR, 1)
+    assert write(node, [("u", session)], keep_us=1) == [1, 0, 0]
+    try:
+        cluster.start_moving(slot, source, target)
+        assert write(node, [("u", session)], keep_us=1) == [1, 0, 0]
+        stay(cluster, slot)
+        assert write_tiles(node, "a", [("u", tile(TILE, 1))], keep_us=1, with_hash=1) == [1, 0, 0]
+        assert node.client.pexpiretime(of_sessions) == node.client.pexpiretime(ring)
+        node.client.delete(of_sessions)
+        cluster.start_moving(slot, source, target)
+        assert write_tiles(node, "a", [("u", tile(TILE + 1, 1))], keep_us=1, with_hash=1) == [1, 0, 0]
+    finally:
+        stay(cluster, slot)
+
+
+def stay(cluster: RedisCluster, slot: int) -> None:
+    for node in cluster.nodes[:MASTERS]:
+        node.client.execute_command("CLUSTER SETSLOT", slot, "STABLE")
 
 
 def test_a_script_that_a_node_forgot_is_sent_again(cluster: RedisCluster) -> None:

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 from featuredsl.online.layout import Column, SessionField
 from featuredsl.online.session_codec import SessionRecord, StoredSessions, decode_sessions, encode_session
-from tests.integration.online.test_sink_scripts import LUA
+from tests.integration.online.test_sink_scripts import FAR as TILE
+from tests.integration.online.test_sink_scripts import HOP, LUA, tile, write_tiles
 from tests.support.redis_process import RedisProcess
 
 GAP = 1_000
@@ -39,6 +40,8 @@ def test_guard_table(server: RedisProcess) -> None:
         (record(12_999, 12_999, 1), [0, 1, 0], [first]),
         (record(9_001, 9_001, 1), [0, 1, 0], [first]),
         (record(10_000, 12_000, 5), [1, 0, 0], [first]),
+        (record(12_500, 12_900, 5), [0, 1, 0], [first]),
+        (record(9_500, 12_000, 5), [0, 1, 0], [first]),
         (record(13_000, 13_000, 1), [1, 0, 0], [record(13_000, 13_000, 1), first]),
         (record(8_000, 9_000, 3), [1, 0, 0], [record(13_000, 13_000, 1), first, record(8_000, 9_000, 3)]),
         (record(8_000, 13_000, 9), [1, 0, 0], [record(8_000, 13_000, 9)]),
@@ -96,6 +99,26 @@ def test_expiry_is_after_the_close_of_the_newest_session(server: RedisProcess) -
     assert server.client.pexpiretime(key) == -(-(FAR + GAP + 1) // 1000)
     write(server, [("kept", record(FAR, FAR, 1))])
     assert server.client.pexpiretime("g@v1:{kept}:X") == -1
+
+
+def test_a_hash_with_sessions_lives_as_long_as_the_ring(server: RedisProcess) -> None:
+    """Else an entity that is still there would seem to have had no session. A hash that is not there stays so."""
+    ring, of_sessions = "g@v1:{u}:R", "g@v1:{u}:X"
+    end = -(-((TILE + 1) * HOP + 1) // 1000)
+    write(server, [("u", record(FAR - HOP, FAR - HOP, 1))], keep_us=1)
+    for user in ("u", "w"):
+        write_tiles(server, "a", [(user, tile(TILE, 1))], keep_us=1, with_hash=1)
+    assert server.client.pexpiretime(of_sessions) == server.client.pexpiretime(ring) == end
+    write_tiles(server, "a", [("u", tile(TILE + 1, 1))], keep_us=1, with_hash=1)
+    assert server.client.pexpiretime(of_sessions) == server.client.pexpiretime(ring) == end + HOP // 1000
+    write_tiles(server, "a", [("u", tile(TILE, 2))], keep_us=1, with_hash=1)
+    write(server, [("u", record(FAR, FAR, 1)), ("w", record(FAR - HOP, FAR - HOP, 1))], keep_us=1)
+    assert server.client.pexpiretime(of_sessions) == end + HOP // 1000
+    assert server.client.pexpiretime("g@v1:{w}:X") == end
+    write_tiles(server, "a", [("w", tile(TILE + 3, 1))], keep_us=1)
+    assert server.client.pexpiretime("g@v1:{w}:X") == end
+    write_tiles(server, "a", [("none", tile(TILE, 1))], keep_us=1, with_hash=1)
+    assert not server.client.exists("g@v1:{none}:X")
 
 
 def test_foreign_keys_and_fields_are_counted_and_neighbours_written(server: RedisProcess) -> None:

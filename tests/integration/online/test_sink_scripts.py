@@ -32,9 +32,12 @@ LAYOUT = StoreLayout(
 FAR = 4_000_000_000_000_000 // HOP
 
 
-def write_tiles(server: RedisProcess, tier: str, rows: list[tuple[str, Tile]], keep_us: int = 0) -> list[int]:
+def write_tiles(
+    server: RedisProcess, tier: str, rows: list[tuple[str, Tile]], keep_us: int = 0, with_hash: int = 0
+) -> list[int]:
     spec = LAYOUT.ring_tier(tier)
-    common = [LAYOUT.header(), LAYOUT.offset(tier), spec.slots, spec.slot_size, LAYOUT.total_size, HOP, keep_us]
+    size = (spec.slots, spec.slot_size, LAYOUT.total_size)
+    common = [LAYOUT.header(), LAYOUT.offset(tier), *size, HOP, keep_us, with_hash]
     keys = [LAYOUT.key((user,), "R") for user, _ in rows]
     slots = [encode_slot(spec, tile) for _, tile in rows]
     result: list[int] = server.client.eval((LUA / "ring.lua").read_text(), len(keys), *keys, *common, *slots)
@@ -275,7 +278,7 @@ def test_an_event_a_minute_ahead_leaves_the_window_as_it_is(server: RedisProcess
         slot = encode_slot(tier, Tile(time_us // tier.hop_us, 1, time_us, (1,)))
         common = [layout.header(), layout.offset(tier.name), tier.slots, tier.slot_size, layout.total_size, tier.hop_us]
         script, key = (LUA / "ring.lua").read_text(), layout.key(("a",), "R")
-        assert server.client.eval(script, 1, key, *common, 0, slot) == [1, 0, 0]
+        assert server.client.eval(script, 1, key, *common, 0, 0, slot) == [1, 0, 0]
     with OnlineStore(server.url) as store:
         (state,) = store.read([(layout, ("a",))])
     assert Finalizer(plan).values(state, now_us, {})["n"].value == 12

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from featuredsl import EventSource, feature, feature_group, ratio, session
+from featuredsl import EventSource, feature, feature_group, ratio, session, union
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.costs import cost
 from featuredsl.errors import UnsupportedError
@@ -22,6 +22,8 @@ from featuredsl.times import MINUTE, SECOND
 
 clicks = EventSource("clicks", event_time="ts", schema={"user": str, "item": str, "price": float, "n": int})
 shows = EventSource("shows", event_time="ts", schema={"user": str})
+copies = EventSource("copies", event_time="ts", schema={"user": str, "id": str}, unique="id", within="1m")
+some = union("some", shows, copies)
 CONFIG = StreamConfig("kafka:1", "redis://redis:1/0", "p.", "group")
 START = 1_767_261_600_000_000  # 2026-01-01T10:00:00Z
 LIVE, CLOSED = "clicks/session_1m", "clicks/session_1m@5m"
@@ -193,6 +195,37 @@ def test_sessions_need_event_time_and_are_no_deferred_source() -> None:
     assert program.count("WATERMARK FOR `_rowtime`") == 1
     assert program.count("'topic' = 'p.clicks.late'") == 1
     assert "mark-" not in program
+
+
+@feature_group(name="live", entity="user")
+class Live:
+    @feature(freshness="realtime", window=session("1m"))
+    def n(c: copies) -> int:
+        return c.count()
+
+    @feature(freshness="realtime", window=session("1m"))
+    def of_some(s: some) -> int:
+        return s.count()
+
+
+def test_realtime_sessions_read_no_view_that_waits_for_the_watermark() -> None:
+    plan: GroupPlan = Live.plan  # type: ignore[attr-defined]
+    program = statements([GroupTarget(plan, store_layout(plan))], CONFIG)
+    assert [part for part in program if "fdsl_first_in_time" in part or "__in_time" in part] == []
+    for name in ("copies", "some"):
+        (view,) = (part for part in program if part.startswith(f"CREATE TEMPORARY VIEW `{name}__live` AS"))
+        assert view.count("fdsl_first_arrival(input => TABLE `copies__keyed_live` PARTITION BY `_shard`") == 1
+        assert view.count("uid => 'unique-copies-live'") == 1
+        (rows,) = (part for part in program if f"`live__{name}__session_1m__rows` AS" in part)
+        assert f"FROM `{name}__live`" in rows
+    assert "SELECT `user`, `_ts`, `_rowtime` FROM `shows`" in view
+
+
+def test_a_ring_keeps_the_hash_of_a_group_with_sessions_alive() -> None:
+    for plan, extended in ((PLAN, 1), (made("1h"), 0)):
+        program = statements([GroupTarget(plan, store_layout(plan))], CONFIG)
+        (ring,) = (part for part in program if "'mode' = 'ring'" in part)
+        assert ring.count("'extend-hash' = 'true'") == extended
 
 
 @pytest.mark.parametrize("freshness", ["realtime", "5m"])

@@ -1,26 +1,31 @@
--- Writes tiles into packed rings. One row per key: KEYS[i] = ring, ARGV[7 + i] = slot (tile, row count, ... big-endian).
+-- Writes tiles into packed rings. One row per key: KEYS[i] = ring, ARGV[8 + i] = slot (tile, row count, ... big-endian).
 -- ARGV[1] = header, [2] = offset of the tier, [3] = slots, [4] = slot size, [5] = size of the whole ring, [6] = hop in
--- microseconds, [7] = expiry after the end of the tile in microseconds (0 = never).
+-- microseconds, [7] = expiry after the end of the tile in microseconds (0 = never), [8] = 1: the hash of the entity, of the
+-- same slot, is kept for as long.
 -- A tile is written when the slot holds an older tile, or the same one with no more rows. A key expires at an absolute
 -- time, which only ever moves later. Returns {written, refused, keys that hold something else}.
 local header, offset, slots, size = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local last, hop, keep = tonumber(ARGV[5]) - 1, tonumber(ARGV[6]), tonumber(ARGV[7])
+local last, hop, keep, with_hash = tonumber(ARGV[5]) - 1, tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8] == '1'
 local call, pcall, unpack = redis.call, redis.pcall, struct.unpack
 local written, refused, wrong = 0, 0, 0
 
-local function expiry(tile)
-  return string.format('%.0f', math.ceil(((tile + 1) * hop + keep) / 1000))
+local function expire(key, tile, ...)
+  if keep > 0 then
+    local at = string.format('%.0f', math.ceil(((tile + 1) * hop + keep) / 1000))
+    call('PEXPIREAT', key, at, ...)
+    if with_hash then pcall('PEXPIREAT', string.sub(key, 1, -2) .. 'X', at, 'GT') end -- fails while its slot moves
+  end
 end
 
 local function create(key, at, slot, tile)
   call('SETRANGE', key, last, '\0') -- first: a new string gets just these bytes, one that grows twice as many
   call('SETRANGE', key, 0, header)
   call('SETRANGE', key, at, slot)
-  if keep > 0 then call('PEXPIREAT', key, expiry(tile)) end
+  expire(key, tile)
 end
 
 for i, key in ipairs(KEYS) do
-  local slot = ARGV[7 + i]
+  local slot = ARGV[8 + i]
   local tile, rows = unpack('>ll', slot)
   local at = offset + (tile % slots) * size
   local found = pcall('GETRANGE', key, 0, 7)
@@ -33,7 +38,7 @@ for i, key in ipairs(KEYS) do
     local stored, stored_rows = unpack('>ll', call('GETRANGE', key, at, at + 15))
     if stored_rows == 0 or stored < tile or (stored == tile and stored_rows <= rows) then
       call('SETRANGE', key, at, slot)
-      if keep > 0 and (stored_rows == 0 or stored < tile) then call('PEXPIREAT', key, expiry(tile), 'GT') end
+      if stored_rows == 0 or stored < tile then expire(key, tile, 'GT') end
       written = written + 1
     else
       refused = refused + 1

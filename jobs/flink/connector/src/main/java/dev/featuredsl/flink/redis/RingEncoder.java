@@ -79,7 +79,8 @@ final class RingEncoder implements RowEncoder {
             Ascii.bytes(config.slotSize),
             Ascii.bytes(config.totalSize),
             Ascii.bytes(config.hopMicros),
-            Ascii.bytes(config.expireAfterMicros)
+            Ascii.bytes(config.expireAfterMicros),
+            Ascii.bytes(config.extendHash ? 1 : 0)
         };
     }
 }

@@ -35,6 +35,8 @@ final class SinkConfig implements Serializable {
             .withDescription("ring: bytes of the whole ring.");
     static final ConfigOption<Long> HOP = ConfigOptions.key("hop").longType().noDefaultValue()
             .withDescription("ring, tiles: microseconds of a tile; sessions: the gap between two.");
+    static final ConfigOption<Boolean> EXTEND_HASH = ConfigOptions.key("extend-hash").booleanType().defaultValue(false)
+            .withDescription("ring: the hash of a key is kept for as long as its ring.");
     static final ConfigOption<String> FIELDS = ConfigOptions.key("fields").stringType().noDefaultValue()
             .withDescription("fields: hash field of every value column, joined by ';'.");
     static final ConfigOption<String> FIELD_PREFIX = ConfigOptions.key("field-prefix").stringType().noDefaultValue()
@@ -63,7 +65,8 @@ final class SinkConfig implements Serializable {
 
     static final Set<ConfigOption<?>> REQUIRED = Set.of(URL, MODE, KEY_PREFIX);
     static final Set<ConfigOption<?>> OPTIONAL = Set.of(EXPIRE_AFTER, HEADER, OFFSET, SLOTS, SLOT_SIZE, TOTAL_SIZE, HOP,
-            FIELDS, FIELD_PREFIX, MAX_BYTES, MARK_KEY, MARK_FIELD, MARK_EVERY, TIMEOUT, RETRY_FOR, BATCH, LINGER, MAX_PENDING);
+            EXTEND_HASH, FIELDS, FIELD_PREFIX, MAX_BYTES, MARK_KEY, MARK_FIELD, MARK_EVERY, TIMEOUT, RETRY_FOR, BATCH, LINGER,
+            MAX_PENDING);
 
     final String url;
     final Mode mode;
@@ -75,6 +78,7 @@ final class SinkConfig implements Serializable {
     final int slotSize;
     final int totalSize;
     final long hopMicros;
+    final boolean extendHash;
     final List<String> fields;
     final String fieldPrefix;
     final int maxBytes;
@@ -100,6 +104,7 @@ final class SinkConfig implements Serializable {
         slotSize = ring ? need(options, SLOT_SIZE) : 0;
         totalSize = ring ? need(options, TOTAL_SIZE) : 0;
         hopMicros = mode.hasTiles ? need(options, HOP) : 0;
+        extendHash = options.get(EXTEND_HASH);
         fields = mode == Mode.FIELDS ? names(need(options, FIELDS)) : List.of();
         fieldPrefix = mode == Mode.TILES || mode == Mode.SESSIONS ? need(options, FIELD_PREFIX) : "";
         maxBytes = options.get(MAX_BYTES);

@@ -255,6 +255,17 @@ class EncodersTest {
     }
 
     @Test
+    void aRingMayKeepTheHashAlive() {
+        Map<String, String> options = ring();
+        for (String set : new String[] {"false", "true"}) {
+            options.put("extend-hash", set);
+            byte[][] common = new RingEncoder(config(options), List.of(STRING, BIGINT, BIGINT, BIGINT, BIGINT)).commonArguments();
+            assertEquals(8, common.length);
+            assertArrayEquals(new byte[] {(byte) (set.equals("true") ? '1' : '0')}, common[7]);
+        }
+    }
+
+    @Test
     void wrongOptionsAreRefused() {
         String[][] wrong = {{"mode", "list"}, {"header", "01"}, {"slot-size", "48"}, {"total-size", "100"}, {"slots", "0"},
             {"offset", "0"}, {"batch", "0"}, {"max-pending", "10"}, {"expire-after", "-1"}};
