@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from featuredsl import EventSource, feature, feature_group, lifetime, ratio
+from featuredsl import EventSource, feature, feature_group, lifetime, ratio, union
 from featuredsl.cli.explaining import explain
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.costs import cost, tiles_of
@@ -277,3 +277,46 @@ def test_a_history_that_is_late_is_measured(tmp_path: Path) -> None:
     assert found == {"1d": None, HISTORY: H}
     assert Objective().limit_us(HISTORY) == 26 * HOUR
     assert objective(["history=3h"]).limit_us(HISTORY) == 28 * HOUR
+
+
+@pytest.mark.parametrize(
+    ("options", "freshness", "refused"),
+    [
+        ({"unique": "x"}, "realtime", "give it arrival_time= and use freshness realtime"),
+        ({"unique": "x"}, "5m", "a batch run and tier 5m may keep different ones"),
+        ({"unique": "x", "arrival_time": "at"}, "5m", "use freshness 1h or 1d, or put its event time"),
+        ({"unique": "x", "arrival_time": "at"}, "realtime", None),
+        ({"unique": ("x", "ts")}, "realtime", None),
+        ({"unique": ("x", "ts")}, "5m", None),
+        ({"unique": "x"}, "1h", None),
+    ],
+)
+def test_copies_that_a_stream_and_a_batch_run_may_choose_differently(
+    options: dict[str, Any], freshness: str, refused: str | None
+) -> None:
+    """A, first to arrive, after the horizon; its copy B before: a batch run would count B, and tiles A."""
+    once = EventSource("once", event_time="ts", schema={"u": str, "x": int}, within="1d", **options)
+    for source in (once, union("all", clicks, once)):
+
+        def value(e: Any) -> None:
+            return e.count()
+
+        value.__annotations__ = {"e": source, "return": int}
+        made = feature(freshness=freshness, window=lifetime)(value)
+        plan: GroupPlan = feature_group(name="g", entity="u")(type("G", (), {"value": made})).plan  # type: ignore[attr-defined]
+        if refused is None:
+            store_layout(plan)
+            continue
+        with pytest.raises(UnsupportedError, match="source 'once' is unique by x") as told:
+            store_layout(plan)
+        assert refused in str(told.value)
+        assert "online store: g.value (" in str(told.value)
+
+
+@pytest.mark.parametrize(("newest", "status"), [(None, "DEGRADED"), (-40 * DAY, "DEGRADED"), (-HOUR, "OK")])
+def test_a_tile_tells_of_an_event_that_a_later_horizon_lacks(newest: int | None, status: str) -> None:
+    """An event that came late, or a run whose clock was ahead: the history alone would leave it out and be OK."""
+    snapshot = Snapshot(H, (H if newest is None else H + newest, None, "1", 1.5, "1", None, 1))
+    here = state(-1, snapshots=() if newest is None else (snapshot,))
+    found = Finalizer(PLAN).values(here, H - 10 * MINUTE, {HISTORY: (H,)})
+    assert (found["n"].status, found["some_12h"].status) == (status, "OK")
