@@ -24,8 +24,9 @@ HISTORY: Final = "history"
 HORIZON: Final = TIERS["1h"]
 """The tier whose query time is the horizon of a batch run."""
 HOP_US: Final = HORIZON.period_us
-SPAN_US: Final = 2 * DAY + TIERS["1d"].delay_us
-"""How old a horizon may be: a daily run may fail once, and take as long as one is given."""
+SPAN_US: Final = 2 * DAY + TIERS["1d"].delay_us + HORIZON.period_us
+"""How old a horizon may be, by the hour: a daily run may fail once, and take as long as one is given; the horizon lies
+up to an hour and its delay before a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,8 @@ def refuse_history(
         given = "" if copied.arrival_time is not None else "give it arrival_time= and use freshness realtime, "
         raise UnsupportedError(
             f"{where} counts an event twice whose copies lie on both sides of a horizon: source {copied.name!r} is "
-            f"unique by {', '.join(copied.unique)}, and a batch run and tier {feature.freshness} may keep different ones; "
-            f"use freshness 1h or 1d, {given}or put its event time among the unique columns"
+            f"unique by {', '.join(copied.unique)}, and a batch run and tier {feature.freshness} may keep different "
+            f"ones; use freshness 1h or 1d, {given}or put its event time among the unique columns"
         )
 
 

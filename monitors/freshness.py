@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from featuredsl.errors import InputError
-from featuredsl.horizon import HISTORY
+from featuredsl.horizon import HISTORY, HORIZON
 from featuredsl.tiers import TIERS
 from featuredsl.times import HOUR, MINUTE, SECOND, format_duration, format_time, parse_duration
 
@@ -24,7 +24,13 @@ FEATURE = "$freshness"
 FIRING, RESOLVED = "firing", "resolved"
 WARNING, CRITICAL = "warning", "critical"
 CRITICAL_RATIO = 10
-SLACK_US: Mapping[str, int] = {"realtime": 5 * SECOND, "5m": 30 * SECOND, "1h": 10 * MINUTE, "1d": HOUR, HISTORY: HOUR}
+SLACK_US: Mapping[str, int] = {
+    "realtime": 5 * SECOND,
+    "5m": 30 * SECOND,
+    "1h": 10 * MINUTE,
+    "1d": HOUR,
+    HISTORY: HORIZON.period_us + HORIZON.delay_us + HOUR,  # so far lies a horizon before its run, and an hour
+}
 
 
 @dataclass(frozen=True, slots=True)
