@@ -134,15 +134,11 @@ def measure(
     try:
         job.wait_running()
         read = _Read(settings.flink, job.job_id)
-        while read.position() < WARM_SHARE * events:
-            _wait(job)
+        deadline = time.monotonic() + LIMIT_S
+        _until_read(job, read, int(WARM_SHARE * events), deadline)
         begin = _marks(settings, client)
         first = read.position()
-        deadline = time.monotonic() + LIMIT_S
-        while read.position() < events:
-            _wait(job)
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"{job.name} read {read.position()} of {events} events in {LIMIT_S:g} s")
+        _until_read(job, read, events, deadline)
         job.checkpoint()
         end = _marks(settings, client)
         return Spent(events - first, *(b - a for a, b in zip(begin, end, strict=True)), _state_bytes(job))
@@ -150,9 +146,13 @@ def measure(
         job.cancel()
 
 
-def _wait(job: JobHandle) -> None:
-    job.check()
-    time.sleep(POLL_S)
+def _until_read(job: JobHandle, read: _Read, events: int, deadline: float) -> None:
+    """Wait until the job has read so many events. Raises RuntimeError at a time of the monotonic clock."""
+    while (position := read.position()) < events:
+        job.check()
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"{job.name} read {position} of {events} events in {LIMIT_S:g} s")
+        time.sleep(POLL_S)
 
 
 def _marks(settings: Settings, client: redis.Redis) -> tuple[float, float, float]:

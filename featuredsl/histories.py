@@ -81,12 +81,22 @@ class History:
         return self._merged(bases[0] if bases else None, state, at_us, is_short=True)
 
     def _is_whole(self, base: Base, state: EntityState, at_us: int) -> bool:
-        """True when the tiles since the horizon are all kept, or no event lies between t and a later horizon."""
+        """True when the tiles since the horizon are all kept, or no event lies between t and a later horizon, and no
+        tile before t has one that came after the run."""
         if base.horizon_us <= at_us:
             first = base.horizon_us // HOP_US
             return all(first >= _first_kept(tier, state.ring[tier.name], at_us) for tier in self._tiers)
         newest = self._newest_of(base)
-        return newest is None or newest < at_us
+        return (newest is None or newest < at_us) and not self._is_outrun(base, state, -(-at_us // HOP_US))
+
+    def _is_outrun(self, base: Base, state: EntityState, high: int) -> bool:
+        """True when a tile before `high` holds an event that is newer than all that the run knew of its source."""
+        for tier, at in zip(self._tiers, self._newest, strict=True):
+            newest = None if base.values is None else base.values[at]
+            slots = _slots(tier, state.ring[tier.name], high - tier.slots, high)
+            if any(not isinstance(newest, int) or slot[2] > newest for slot in slots):
+                return True
+        return False
 
     def _newest_of(self, base: Base | None) -> int | None:
         if base is None or base.values is None:

@@ -6,12 +6,15 @@ entity are a batch tier of the layout called `history`, whose snapshots are as o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from featuredsl.aggregators import Partial
+from featuredsl.aggregators import Partial, WidePartial
+from featuredsl.errors import UnsupportedError
 from featuredsl.online.layout import BatchTier, Column
 from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
 from featuredsl.times import DAY
 from featuredsl.windows import Lifetime
@@ -21,8 +24,9 @@ HISTORY: Final = "history"
 HORIZON: Final = TIERS["1h"]
 """The tier whose query time is the horizon of a batch run."""
 HOP_US: Final = HORIZON.period_us
-SPAN_US: Final = 2 * DAY + TIERS["1d"].delay_us
-"""How old a horizon may be: a daily run may fail once, and take as long as one is given."""
+SPAN_US: Final = 2 * DAY + TIERS["1d"].delay_us + HORIZON.period_us
+"""How old a horizon may be, by the hour: a daily run may fail once, and take as long as one is given; the horizon lies
+up to an hour and its delay before a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,40 @@ def tile_us(feature: WindowFeature) -> int | None:
 def reach_us(feature: WindowFeature) -> int | None:
     """How far back from t its tiles are read; None without limit."""
     return SPAN_US + HOP_US if needs_history(feature) else feature.window.reach_us
+
+
+def refuse_history(
+    plan: GroupPlan, feature: WindowFeature, states: Sequence[Partial | WidePartial], target: str
+) -> None:
+    """Raises UnsupportedError for a streamed lifetime that no history and tiles can make up: one with `states` of
+    variable width, and one of events whose copies the two might tell apart by different rules."""
+    if not needs_history(feature):
+        return
+    where = f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window}"
+    if states:
+        wide = feature.aggregate.wide
+        kind = wide[0].kind if wide else "a least or greatest string"
+        raise UnsupportedError(
+            f"{where} keeps a history of numbers only, and {kind} is of variable width; use freshness 1h or 1d, or a "
+            "sliding or tumbling window (training sets of it work as it is)"
+        )
+    streams = [stream for name in feature.source_names for stream in plan.source(name).streams()]
+    copied = next((stream for stream in streams if _may_be_split(stream, feature.freshness)), None)
+    if copied is not None:
+        given = "" if copied.arrival_time is not None else "give it arrival_time= and use freshness realtime, "
+        raise UnsupportedError(
+            f"{where} counts an event twice whose copies lie on both sides of a horizon: source {copied.name!r} is "
+            f"unique by {', '.join(copied.unique)}, and a batch run and tier {feature.freshness} may keep different "
+            f"ones; use freshness 1h or 1d, {given}or put its event time among the unique columns"
+        )
+
+
+def _may_be_split(stream: EventSource, freshness: str) -> bool:
+    """True where a stream may keep another copy than batch does, at another time: realtime takes the first to arrive,
+    a deferred tier leaves late ones out."""
+    if not stream.unique or stream.event_time in stream.unique:
+        return False
+    return TIERS[freshness].is_deferred or stream.arrival_time is None
 
 
 def _column(number: int, partial: Partial) -> Column:

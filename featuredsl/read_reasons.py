@@ -111,7 +111,7 @@ def _history(read: Read, whole: Whole) -> str:
     upto = f"history up to {format_time(horizon_us)} by batch"
     upto += " (none of this key)" if whole.base.values is None else ""
     if horizon_us > read.at_us:
-        between = "and events lie between" if whole.is_short else "and no event lies between"
+        between = "and events lie between, or came after that run" if whole.is_short else "and no event lies between"
         return f"{upto}, which is after the time asked, {between}"
     if whole.is_short:
         late = f"{_span(read.at_us - horizon_us)} before the time asked"

@@ -110,10 +110,11 @@ class _Window:
         run = words[:, start + slots.first : start + slots.last]
         if slots.rest:
             run = np.concatenate([run, words[:, start : start + slots.rest]], axis=1)
-        if self._tiles is None or self._tiles[0] is not slots:
-            self._tiles = (slots, np.asarray(slots.tiles)[:, None])
+        known = self._tiles  # read once: threads share a reader
+        if known is None or known[0] is not slots:
+            known = self._tiles = (slots, np.asarray(slots.tiles)[:, None])
         numbers = run.reshape(len(words), -1, width).transpose(2, 1, 0).astype(np.int64, order="C")
-        return _Inside(numbers, self._tiles[1])
+        return _Inside(numbers, known[1])
 
     def _finished(self, columns: Sequence[Column], entities: int) -> list[list[Value]]:
         """The values of each feature."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 from featuredsl.aggregators import Partial, WidePartial
 from featuredsl.dtypes import ELEMENTS
 from featuredsl.errors import UnsupportedError
-from featuredsl.horizon import history_columns, needs_history, reach_us, tile_us
+from featuredsl.horizon import history_columns, reach_us, refuse_history, tile_us
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, SessionField, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
 from featuredsl.session_tiers import SHORTEST_GAP_US, session_features, session_tiers
@@ -235,7 +235,7 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 f"in a ring of tiles yet; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or tumbling window "
                 "(training sets of it work as it is)"
             )
-        _refuse_wide_history(plan, feature, target)
+        refuse_history(plan, feature, states_of(feature), target)
         period_us = feature.tier.period_us
         if hop_us and period_us and period_us % hop_us and hop_us % period_us:
             raise UnsupportedError(
@@ -250,17 +250,6 @@ def refuse_unstreamable(plan: GroupPlan, target: str) -> None:
                 f"no state keeps its {arrays[0].dtype} columns; take a column that is no array, as in e.x.first(), or "
                 f"use freshness {' or '.join(BATCH_TIERS)}"
             )
-
-
-def _refuse_wide_history(plan: GroupPlan, feature: WindowFeature, target: str) -> None:
-    if states_of(feature) and needs_history(feature):
-        wide = feature.aggregate.wide
-        kind = wide[0].kind if wide else "a least or greatest string"
-        raise UnsupportedError(
-            f"{target}: {plan.name}.{feature.name} ({feature.location}): window {feature.window} keeps a history of "
-            f"numbers only, and {kind} is of variable width; use freshness {' or '.join(BATCH_TIERS)}, or a sliding or "
-            "tumbling window (training sets of it work as it is)"
-        )
 
 
 def _refuse_short_gap(plan: GroupPlan, feature: WindowFeature, window: Session, target: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from featuredsl.errors import InputError
-from featuredsl.horizon import HISTORY
+from featuredsl.horizon import HISTORY, HORIZON
 from featuredsl.tiers import TIERS
 from featuredsl.times import HOUR, MINUTE, SECOND, format_duration, format_time, parse_duration
 
@@ -24,7 +24,13 @@ FEATURE = "$freshness"
 FIRING, RESOLVED = "firing", "resolved"
 WARNING, CRITICAL = "warning", "critical"
 CRITICAL_RATIO = 10
-SLACK_US: Mapping[str, int] = {"realtime": 5 * SECOND, "5m": 30 * SECOND, "1h": 10 * MINUTE, "1d": HOUR, HISTORY: HOUR}
+SLACK_US: Mapping[str, int] = {
+    "realtime": 5 * SECOND,
+    "5m": 30 * SECOND,
+    "1h": 10 * MINUTE,
+    "1d": HOUR,
+    HISTORY: HORIZON.period_us + HORIZON.delay_us + HOUR,  # so far lies a horizon before its run, and an hour
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +91,11 @@ State = Mapping[tuple[str, str], Watch]
 
 
 def age_us(watch: Watch, measured: Measured, now_us: int) -> int | None:
-    """How stale the values are; None when nothing is known (a batch tier that never ran)."""
+    """How stale the values are; None when nothing is known (a batch tier that never ran, before the first look). What
+    never ran ages from the first look on."""
     if measured.waiting is None:
-        return None if measured.newest_us is None else max(now_us - measured.newest_us, 0)
+        since_us = watch.behind_since_us if measured.newest_us is None else measured.newest_us
+        return None if since_us is None else max(now_us - since_us, 0)
     if measured.waiting == 0 or watch.behind_since_us is None:
         return 0
     return max(now_us - max(watch.behind_since_us, measured.newest_us or 0), 0)
@@ -119,7 +127,8 @@ def step(
 
 
 def _behind(watch: Watch, measured: Measured, now_us: int) -> Watch:
-    if not measured.waiting:
+    never_ran = measured.waiting is None and measured.newest_us is None
+    if not measured.waiting and not never_ran:
         return replace(watch, behind_since_us=None)
     return watch if watch.behind_since_us is not None else replace(watch, behind_since_us=now_us)
 

@@ -19,6 +19,7 @@ from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
 from featuredsl.tiles import STREAM_TIERS, store_layout
 from featuredsl.times import format_time
+from jobs.clock import check_clock
 from jobs.kafka_offsets import end_offsets
 from jobs.landed import Batch, History
 from jobs.spark.landing import land, read_history
@@ -74,8 +75,11 @@ class BatchRun:
 
 
 def run_batch(spark: SparkSession, job: BatchJob, at_us: int, progress: Progress) -> BatchRun:
-    """Land, then publish the hourly and daily values as of `at_us`. Safe to repeat."""
+    """Land, then publish the hourly and daily values as of `at_us`. Safe to repeat. Raises InputError for a time ahead
+    of Redis' clock."""
     started = time.monotonic()
+    with _store(job) as store:
+        check_clock(store, at_us)
     landed = land_sources(spark, job, progress)
     targets = _targets(job, progress)
     progress(f"materialising {len(targets)} groups as of {format_time(at_us)}")

@@ -79,4 +79,4 @@ def test_ok_is_every_event_before_t(
         assert (n.value, total.value) == (len(mine), sum(mine) if mine else None)
     newest = max(marks | set(written), default=-END)
     if now == t and state.exists:
-        assert (status == "OK") == (t // HOUR - newest // HOUR <= 49)
+        assert (status == "OK") == (t // HOUR - newest // HOUR <= 50)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,7 +14,7 @@ from hypothesis import strategies as st
 from featuredsl.finalize import FeatureValue
 from featuredsl.read_rows import FEWEST, row_of, rows_of
 from featuredsl.rows import Rows
-from tests.support.rings import PLANS, entities, place
+from tests.support.rings import PLANS, entities, full, place
 
 PLACES = {name: place(name) for name in PLANS} | {"some": place("numbers", ["least", "mean", "count_1h"])}
 PARTIAL = {"count": "count", "total": "n", "greatest": "x", "most": "n", "fewest": "n"}
@@ -55,6 +57,45 @@ def test_columns_are_those_of_a_recount(seed: int) -> None:
         assert row["count_1h"].event_time_us == max((tile.high_water_us for tile in inside), default=None)
         for name, merge in (("total_1h", sum), ("most", max), ("fewest", min)):
             assert row[name].value == recount(at, name, merge, inside), name
+
+
+class _Interrupted:
+    """Words of rings; where they are copied, another thread's read comes between."""
+
+    def __init__(self, words: Any, between: Callable[[], object]) -> None:
+        self._words, self._between = words, between
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    def __getitem__(self, at: Any) -> _Interrupted:
+        return _Interrupted(self._words[at], self._between)
+
+    def reshape(self, *shape: int) -> _Interrupted:
+        return _Interrupted(self._words.reshape(*shape), self._between)
+
+    def transpose(self, *axes: int) -> _Interrupted:
+        return _Interrupted(self._words.transpose(*axes), self._between)
+
+    def astype(self, *args: Any, **options: Any) -> Any:
+        self._between()
+        return self._words.astype(*args, **options)
+
+
+def test_a_read_at_another_time_may_come_between() -> None:
+    at = place("numbers")
+    found = full(at, 10)
+    words = np.frombuffer(b"".join(found.rings), dtype=">i8").reshape(len(found.rings), -1)
+    compared = 0
+    for window in at.columns._windows:  # type: ignore[union-attr]
+        slots = window._program.slots(found.at_us)
+        if slots.rest:  # such a run of slots is a copy already
+            continue
+        alone = window.found(words, found.rings, found.at_us)
+        between = partial(rows_of, found.states, found.at_us - 3_600_000_000, None)
+        assert repr(window.found(_Interrupted(words, between), found.rings, found.at_us)) == repr(alone)  # type: ignore[arg-type]
+        compared += any(value is not None for value in alone.newest)
+    assert compared
 
 
 def recount(at: Any, name: str, merge: Any, inside: list[Any]) -> int | None:

@@ -87,13 +87,13 @@ def test_runs_and_tiles_by_both_readers(server: RedisProcess, tmp_path: Path, mo
         assert store.write_batch(layout, HISTORY, H - DAY, [(("both",), (H - 2, "0"))]) == BatchWrite(older=1)
         assert read_by_both(server, registry, at, "both", "tiles") == whole[:2]
         assert read_by_both(server, registry, H + DAY, "both", "tiles") == whole[:2]
-        assert read_by_both(server, registry, H + DAY + 50 * HOUR, "both") == [(-1, "DEGRADED")]
+        assert read_by_both(server, registry, H + DAY + 51 * HOUR, "both") == [(-1, "DEGRADED")]
 
     monkeypatch.setenv("FEATUREDSL_REDIS", server.url)
     monkeypatch.setenv("FEATUREDSL_REGISTRY", str(tmp_path / "registry"))
     monkeypatch.setenv("FEATUREDSL_HOME", str(tmp_path))
-    told = CliRunner().invoke(explain_read, ["user", "both", "--at", "2100-01-04T02:00:00Z"])
+    told = CliRunner().invoke(explain_read, ["user", "both", "--at", "2100-01-04T03:00:00Z"])
     assert told.exit_code == 0, told.output
     assert "batch history: complete as of 2100-01-02T00:00:00.000000Z, 2100-01-01T00:00:00.000000Z" in told.output
-    assert "history up to 2100-01-02T00:00:00.000000Z by batch, 2d 2h before the time asked" in told.output
+    assert "history up to 2100-01-02T00:00:00.000000Z by batch, 2d 3h before the time asked" in told.output
     assert "do:   featuredsl run batch, at least once a day" in told.output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,8 +15,12 @@ from featuredsl.online.codec import Tile, encode_ring
 from featuredsl.online.layout import BatchTier, Column, RingTier, StoreLayout
 from featuredsl.online.progress import key, reset_commands, streams_key
 from featuredsl.online.store import AsyncOnlineStore, BatchWrite, OnlineStore
+from featuredsl.registry import Registry
+from featuredsl.settings import Settings
+from jobs.clock import check_clock
 from jobs.flink.admission import check_eviction
 from jobs.flink.start_lock import one_start
+from jobs.spark.batch import BatchJob, run_batch
 from localstack.process import free_ports
 from tests.support.certificates import Certificates, make_certificates
 from tests.support.documented import acl_rules
@@ -120,6 +125,7 @@ def test_users_with_the_documented_commands_only(server: RedisProcess) -> None:
             assert store.write_batch(LAYOUT, "1h", FAR_US, [((7,), (1,))]) == BatchWrite(written=1)
             server.client.script_flush()
             assert store.write_batch(LAYOUT, "1h", FAR_US, [((7,), (1,))]) == BatchWrite(written=1)
+            check_clock(store, time.time_ns() // 1000)
             store.set_current("g", "v1")
             store.mark_batch(LAYOUT, "1h", FAR_US)
             assert store.current(["g"]) == {"g": "v1"}
@@ -138,6 +144,7 @@ def test_the_user_of_stream_jobs_may_do_what_starting_and_watching_them_takes(se
         url = "redis://featuredsl-stream:pw@" + server.url.removeprefix("redis://")
         with OnlineStore(url) as store:
             check_eviction(store, url)
+            check_clock(store, time.time_ns() // 1000)
             server.client.config_set("maxmemory-policy", "allkeys-lru")
             with pytest.raises(InputError, match="maxmemory-policy allkeys-lru"):
                 check_eviction(store, url)
@@ -158,6 +165,20 @@ def test_the_user_of_stream_jobs_may_do_what_starting_and_watching_them_takes(se
     finally:
         server.client.config_set("maxmemory-policy", "noeviction")
         server.client.execute_command("ACL DELUSER", "featuredsl-stream")
+
+
+def test_a_batch_run_is_not_ahead_of_the_time_of_redis(server: RedisProcess) -> None:
+    """Its horizon would lie where records are yet to come, which no later read could tell from none."""
+    now_us = time.time_ns() // 1000
+    with OnlineStore(server.url) as store:
+        for ahead_s in (-86_400, 0, 55):
+            check_clock(store, now_us + ahead_s * 1_000_000)
+        for ahead_s in (70, 3600):
+            with pytest.raises(InputError, match="is ahead of the time of Redis"):
+                check_clock(store, now_us + ahead_s * 1_000_000)
+        settings = Settings(Path(), Path(), Path(), "", kafka="127.0.0.1:1", redis=server.url)
+        with pytest.raises(InputError, match="is ahead of the time of Redis"):
+            run_batch(None, BatchJob(settings, (), Registry({}, {})), now_us + 70_000_000, print)  # type: ignore[arg-type]
 
 
 def test_a_command_that_is_not_allowed_is_named(server: RedisProcess) -> None:

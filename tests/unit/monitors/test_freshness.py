@@ -90,6 +90,18 @@ def test_batch_tiers_are_judged_by_their_last_completed_time() -> None:
     assert run([(at, look(None, None, "1d")) for at in range(5)]) == []
 
 
+def test_what_never_ran_ages_from_the_first_look() -> None:
+    limit = (27 * HOUR + 10 * MINUTE) // SECOND
+    looks = [(5.0, look(None, None, "history")), *((limit + at, look(None, None, "history")) for at in range(3, 10))]
+    told = run([*looks, (limit + 20, look(limit, None, "history")), (limit + 21, look(limit, None, "history"))])
+    assert [(at, event["type"].rpartition(".")[2]) for at, event in told] == [
+        (limit + 8, "firing"),  # 6, 7 and 8 s are over a limit that began at 5 s
+        (limit + 21, "resolved"),
+    ]
+    assert told[0][1]["data"]["value"] == limit + 3
+    assert told[0][1]["data"]["window_start"] is None
+
+
 def test_what_cannot_be_looked_at_stays_as_it_was() -> None:
     state: State = {}
     for at in (0, 10, 20, 30):
