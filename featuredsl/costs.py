@@ -147,8 +147,9 @@ def _stored_width(plan: GroupPlan, feature: StoredFeature) -> int:
 
 
 def _history_bytes(history: HistoryColumns) -> int:
-    """A field with two horizons: each its time and length, then a number behind its tag for each column."""
-    return FIELD_BYTES + 1 + 2 * (12 + 9 * len(history.tier.columns))
+    """A field with two horizons: each its time and length, then for each column a number behind its tag, or up to 20
+    digits behind theirs and their length."""
+    return FIELD_BYTES + 1 + 2 * (12 + sum(25 if column.dtype == "str" else 9 for column in history.tier.columns))
 
 
 def _state_bytes(plan: GroupPlan) -> int:

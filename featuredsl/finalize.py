@@ -13,13 +13,13 @@ from featuredsl.evaluate import evaluate
 from featuredsl.histories import History, histories
 from featuredsl.nodes import Value
 from featuredsl.ondemand import compute_all, request_values
-from featuredsl.online.codec import SNAPSHOTS_KEPT, Snapshot
 from featuredsl.online.request import EntityState
 from featuredsl.online.ring import RingTiles
 from featuredsl.places import Place, places_of
 from featuredsl.plan import GroupPlan, LookupFeature, OnDemandFeature, StoredFeature, WindowFeature
 from featuredsl.ring_program import RingProgram, programs
 from featuredsl.session_read import SessionRead, session_reads
+from featuredsl.snapshots import batch_at
 from featuredsl.tiles import BATCH_TIERS, batch_features, latest_mark, rank_columns, refuse_unstreamable
 from featuredsl.values import typed
 from featuredsl.windows import TIERS
@@ -224,30 +224,6 @@ class Finalizer:
         value = _empty(feature) if match is None else match.values[self._batch_at[feature.freshness][feature.name]]
         status = OK if complete and as_of == asked else STALE
         return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
-
-
-def batch_at(
-    snapshots: Sequence[Snapshot], marks: Sequence[int], asked_us: int
-) -> tuple[int | None, Snapshot | None, bool]:
-    """What a batch tier says at its query time: as of when, the entity's snapshot (None: no event in the windows
-    then), and whether the whole tier is complete as of then.
-
-    The newest completed time <= `asked_us` decides: an entity without a snapshot as of then had no event. Only the two
-    newest snapshots of an entity stay, though: where both are later than that time, the one of then may have had to
-    make room (a run ended before its mark, and the next one wrote). Then, and where no completed time is known, it is
-    the newest snapshot <= `asked_us`, which is right as of its own time but not of a complete tier; when there is
-    none, nothing is known (as of None).
-    """
-    marked = max((mark for mark in marks if mark <= asked_us), default=None)
-    displaced = len(snapshots) >= SNAPSHOTS_KEPT and all(one.as_of_us > (marked or 0) for one in snapshots)
-    if marked is not None and not displaced:
-        return marked, next((one for one in snapshots if one.as_of_us == marked), None), True
-    newest = max((one for one in snapshots if one.as_of_us <= asked_us), key=_as_of, default=None)
-    return (None, None, False) if newest is None else (newest.as_of_us, newest, False)
-
-
-def _as_of(snapshot: Snapshot) -> int:
-    return snapshot.as_of_us
 
 
 def _session(read: SessionRead, state: EntityState, at_us: int, status: str) -> FeatureValue:

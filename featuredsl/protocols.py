@@ -35,9 +35,15 @@ _DUNDERS = (
     *(f"__{side}{name}__" for name in _OPERATORS for side in ("", "r")),
     *("__lt__", "__le__", "__gt__", "__ge__", "__neg__", "__abs__", "__invert__", "__bool__", "__len__", "__iter__"),
     *("__getitem__", "__contains__", "__float__", "__int__", "__index__", "__round__", "__format__", "__call__"),
+    *("__str__", "__getattr__"),
 )
 AGGREGATE: Mapping[str, str] = dict.fromkeys(_DUNDERS, _AGGREGATE)
 LOOKUP: Mapping[str, str] = dict.fromkeys(_DUNDERS, _LOOKUP)
+STREAM: Mapping[str, str] = {
+    "__len__": "len() takes no events: use .count()",
+    "__iter__": "events cannot be gone through: a feature is computed over them, for example e.x.sum() or e.count()",
+    "__contains__": "events have no 'in': use .filter(…), for example e.filter(e.x == 1).count()",
+}
 
 
 def refusing(texts: Mapping[str, str]) -> Callable[[C], C]:
@@ -53,7 +59,9 @@ def refusing(texts: Mapping[str, str]) -> Callable[[C], C]:
 
 
 def _refusal(name: str, text: str) -> Callable[..., NoReturn]:
-    def refuse(*_: object) -> NoReturn:
+    def refuse(_: object, asked: object = "", *_more: object) -> NoReturn:
+        if name == "__getattr__" and str(asked).startswith("__"):  # Python's own question: is it there?
+            raise AttributeError(asked)
         raise DefinitionError(text)
 
     refuse.__name__ = name

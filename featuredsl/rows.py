@@ -52,5 +52,8 @@ class Rows(Sequence[Row]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[type[Rows], tuple[list[Row], DependencyError | None]]:
+        return Rows, (list(self), self.error)
+
     def __repr__(self) -> str:
         return repr(list(self))

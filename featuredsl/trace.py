@@ -15,7 +15,7 @@ from featuredsl.dtypes import DType
 from featuredsl.errors import DefinitionError, unknown
 from featuredsl.fluent import Fluent
 from featuredsl.nodes import Column, Literal, Node, call, literal
-from featuredsl.protocols import LOOKUP, refusing
+from featuredsl.protocols import LOOKUP, STREAM, refusing
 from featuredsl.sources import EventSource, TableSource
 from featuredsl.summaries import Summaries
 from featuredsl.times import parse_duration
@@ -34,6 +34,7 @@ class TracedLookup:
     where: Node | None
 
 
+@refusing(STREAM)
 @dataclass(frozen=True)
 class Stream:
     """The events of a source inside a feature method: `e.count()`, `e.price.sum()`, `e.filter(…)`."""

@@ -19,9 +19,9 @@ from tests.conformance.cases import Case as GroupCase
 from tests.conformance.cases import us
 from tests.conformance.cases_arrays import CASES, COLUMNS, GROUP_CASES, ROWS, kinds, wrong
 from tests.conformance.expression_cases import Case
-from tests.conformance.test_duckdb import create
 from tests.conformance.test_online import state_before
 from tests.conformance.test_snapshot import of_no_event
+from tests.support.duckdb_tables import create
 
 STREAMED = [case for case in GROUP_CASES if all(f.freshness == "realtime" for f in case.group.features)]
 BATCH = next(case for case in GROUP_CASES if case not in STREAMED)

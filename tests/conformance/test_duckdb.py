@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import duckdb
 import pytest
 
@@ -11,15 +9,7 @@ from featuredsl.compilers.offline import point_in_time
 from featuredsl.compilers.scalar import DUCKDB
 from tests.conformance.cases import CASES, Case, us
 from tests.conformance.cases_windows import WINDOW_CASES
-
-
-def create(con: duckdb.DuckDBPyConnection, name: str, columns: list[tuple[str, str]], rows: list[Any]) -> None:
-    kinds = {"int": "BIGINT", "float": "DOUBLE", "str": "VARCHAR", "bool": "BOOLEAN"}
-    kinds |= {f"{dtype}[]": f"{kind}[]" for dtype, kind in kinds.items()}
-    body = ", ".join(f'"{column}" {kinds[dtype]}' for column, dtype in columns)
-    con.execute(f'CREATE TABLE "{name}" ({body})')
-    if rows:
-        con.executemany(f'INSERT INTO "{name}" VALUES ({", ".join("?" for _ in columns)})', rows)
+from tests.support.duckdb_tables import create
 
 
 @pytest.mark.parametrize("case", [*CASES, *WINDOW_CASES], ids=lambda case: case.name)

@@ -11,7 +11,7 @@ from featuredsl.nodes import Call, Node
 from featuredsl.operations import OPERATIONS
 from tests.conformance.cases_arrays import CASES as ARRAY_CASES
 from tests.conformance.expression_cases import CASES, COLUMNS, ROWS, Case, same, wrong
-from tests.conformance.test_duckdb import create
+from tests.support.duckdb_tables import create
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

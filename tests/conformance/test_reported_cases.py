@@ -19,9 +19,9 @@ from featuredsl.online.request import EntityState
 from featuredsl.tiles import store_layout, tile_tiers
 from tests.conformance.cases import Case, D, H, Row, plan_of, row, us
 from tests.conformance.cases_reported import REPORTED_CASES, US, Ages, Measures, Newest, Parts
-from tests.conformance.test_duckdb import create
 from tests.conformance.test_online import state_before
 from tests.conformance.test_snapshot import of_no_event
+from tests.support.duckdb_tables import create
 
 ORDERS = 24
 STREAMED = [case for case in REPORTED_CASES if all(f.freshness == "realtime" for f in case.group.features)]

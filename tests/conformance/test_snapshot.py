@@ -13,7 +13,7 @@ from featuredsl.compilers.snapshot import snapshot
 from featuredsl.plan import GroupPlan
 from tests.conformance.cases import CASES, Case, us
 from tests.conformance.cases_windows import WINDOW_CASES
-from tests.conformance.test_duckdb import create
+from tests.support.duckdb_tables import create
 
 
 def of_no_event(plan: GroupPlan, expected: Mapping[str, Any]) -> bool:

@@ -15,8 +15,8 @@ from featuredsl.plan import inputs_of
 from featuredsl.sources import EventSource
 from tests.conformance.cases import Case, Row, us
 from tests.conformance.cases_sources import CASES
-from tests.conformance.test_duckdb import create
 from tests.conformance.test_snapshot import of_no_event
+from tests.support.duckdb_tables import create
 
 
 def cells(source: EventSource, row: Row) -> list[Any]:

@@ -72,6 +72,14 @@ COLUMNS = {
     "a number of numpy's": one("return np.log(e.price).sum()", "float").replace(
         "import annotations", "import annotations\n\nimport numpy as np", 1
     ),
+    "an aggregate as a text": one("return str(e.count())", "str"),
+    "a column of an aggregate": one("return e.count().price", "float"),
+    "a method of an aggregate": one("return e.n.sum().mean()", "float"),
+    "a latest value as a text": one("return str(e.latest().item)", "str", options='ttl="1d"'),
+    "a method of a latest value": one("return e.latest().item.lower()", "str", options='ttl="1d"'),
+    "len of the events": one("return len(e)"),
+    "a loop over the events": one("return sum(x.price for x in e)", "float"),
+    "in of the events": one('return e.filter("item" in e).count()'),
     "a method with too many arguments": one("return e.n.sum(2)"),
     "an aggregate plus a number": one("return e.n.sum() + 1"),
     "an aggregate compared": one("return e.n.sum() > 1", "bool"),

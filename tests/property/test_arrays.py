@@ -16,8 +16,8 @@ from featuredsl.finalize import Finalizer
 from featuredsl.nodes import Column, Node, call
 from tests.conformance.cases import Case, us
 from tests.conformance.cases_arrays import COLUMNS, GROUP_CASES
-from tests.conformance.test_duckdb import create
 from tests.conformance.test_online import state_before
+from tests.support.duckdb_tables import create
 
 LATEST = GROUP_CASES[0].group
 INTS = st.sampled_from([-(2**63), 2**63 - 1, 2**53 + 1, 2**53]) | st.integers(-2, 2)

@@ -19,8 +19,8 @@ from featuredsl.finalize import Finalizer
 from featuredsl.plan import GroupPlan
 from featuredsl.windows import Window
 from tests.conformance.cases import T0, Case
-from tests.conformance.test_duckdb import create
 from tests.conformance.test_online import state_before
+from tests.support.duckdb_tables import create
 from tests.support.oracle import DAY, HOUR, MINUTE, SECOND, TIERS, Asked, Event, value
 
 events = EventSource("events", event_time="ts", schema={"u": str, "x": int, "f": float}, time_unit="us")

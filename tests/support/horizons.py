@@ -14,7 +14,7 @@ from featuredsl.online.codec import FORMAT_VERSION, Snapshot, encode_snapshot
 from featuredsl.online.request import EntityState, RawState, state_of
 from featuredsl.plan import GroupPlan
 from featuredsl.tiles import store_layout
-from tests.conformance.test_duckdb import create
+from tests.support.duckdb_tables import create
 from tests.support.online_tiles import Event, ring
 
 Events = Mapping[str, Sequence[Event]]

@@ -198,7 +198,7 @@ def test_explain_says_what_a_lifetime_keeps(tmp_path: Path, monkeypatch: pytest.
     assert tiles_of(PLAN.features[0]) == 51
     ring = 8 + 52 * (32 + 3 * 8) + 52 * (32 + 8) + 14 * (32 + 8) + 52 * (32 + 8)
     batch = 2 * 9 + 48
-    assert (cost(PLAN).ring_bytes, cost(PLAN).hash_bytes) == (ring, batch + 49 + 2 * (12 + 7 * 9))
+    assert (cost(PLAN).ring_bytes, cost(PLAN).hash_bytes) == (ring, batch + 49 + 2 * (12 + 3 * 25 + 4 * 9))
 
 
 def state(*tiles: int, snapshots: tuple[Snapshot, ...] = ()) -> EntityState:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import subprocess
 import sys
 import time
@@ -19,6 +21,15 @@ from featuredsl.rows import Rows
 from tests.support.rings import entities, full, place
 
 MANY = 100
+
+
+def test_rows_go_to_another_process() -> None:
+    found = entities(1, place("numbers"), MANY)
+    rows = Rows(rows_of(found.states, found.at_us, None), DependencyError("away"))
+    for other in (pickle.loads(pickle.dumps(rows)), copy.copy(rows)):
+        assert type(other) is Rows
+        assert repr(other) == repr(rows)
+        assert (type(other.error), str(other.error)) == (DependencyError, "away")
 
 
 def test_rows_are_a_sequence_of_plain_dicts() -> None:
