@@ -36,9 +36,10 @@ unit *args: setup
 integration *args: setup
     @pytest tests/integration {{ engine_cases }} {{ args }}
 
-# Faults of streaming jobs on real services, all of them; the table goes to build/faults.json
+# Faults of streaming jobs on real services, all of them, with the table in build/faults.json; then the other slow tests
 faults *args: setup
-    @pytest tests/faults tests/integration/flink/test_closed_minutes.py tests/integration/flink/test_unique.py {{ args }}
+    @pytest tests/faults {{ args }}
+    @pytest tests/integration/flink -m slow
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup
