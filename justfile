@@ -19,7 +19,7 @@ demo *args: setup
 # All checks and all tests; the demo, which `./run demo` runs, has a recipe of its own
 test: setup lint types arch java
     @pytest tests/unit tests/property tests/golden tests/conformance {{ prepend('--ignore ', engine_cases) }} -m "not slow" --durations 10 -n 2
-    @pytest tests/integration tests/faults {{ engine_cases }} -m "not slow" --durations 30
+    @pytest {{ engine_cases }} tests/integration tests/faults -m "not slow" --durations 30
 
 # The demo as a test: to its end, and interrupted
 test-demo: setup
