@@ -191,23 +191,28 @@ def longest_reach_us(plan: GroupPlan) -> int:
     """The longest window with its offset and one hop, and how old a deferred stream's values may be; what a key needs
     to live past its last event. What sees back without limit (a lifetime of a batch tier, a session, a lookup without
     ttl) does not count; a streamed lifetime counts with its tiles."""
-    return max((reach for reach in map(_kept_us, plan.features) if reach is not None), default=0)
+    return max((reach for reach in map(kept_us, plan.features) if reach is not None), default=0)
 
 
 def remembered_us(source: EventSource, plans: Iterable[GroupPlan]) -> int:
     """How long a stream of these groups remembers the key of an event whose copies are dropped, in the time that
     `within` is measured on: as long as a copy may come that a feature still sees; for a lookup that sees back without
     limit, a day longer than `within`."""
-    reach_us = 0
+    reach_us = max((kept_us(feature) or DAY for _, feature in streamed_readers(source, plans)), default=0)
+    return (source.within_us or 0) + reach_us + MAX_AHEAD_S * SECOND
+
+
+def streamed_readers(source: EventSource, plans: Iterable[GroupPlan]) -> Iterator[tuple[GroupPlan, StoredFeature]]:
+    """The streamed features that read a source, by themselves or in a union, with their groups."""
     for plan in plans:
         features: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
         for feature in features:
             if any(source in plan.source(name).streams() for name in feature.source_names):
-                reach_us = max(reach_us, _kept_us(feature) or DAY)
-    return (source.within_us or 0) + reach_us + MAX_AHEAD_S * SECOND
+                yield plan, feature
 
 
-def _kept_us(feature: StoredFeature) -> int | None:
+def kept_us(feature: StoredFeature) -> int | None:
+    """How far back from t a feature looks, with how old its tier lets a value be; None without limit."""
     reach = reach_us(feature) if isinstance(feature, WindowFeature) else feature.ttl_us
     if reach is None or feature.freshness not in STREAM_TIERS:
         return reach

@@ -24,7 +24,7 @@ from featuredsl.tiles import BATCH_TIERS, batch_features, deferred_sources
 from featuredsl.times import SECOND
 from jobs.flink.handle import find_jobs
 from jobs.flink.lag import read_up_to, summed
-from jobs.flink.records import file_stem, read_records
+from jobs.flink.records import file_stem, read_records, records_folder
 from jobs.flink.rest import call
 from jobs.kafka_offsets import Offsets, committed_offsets, end_offsets
 from monitors.freshness import Measured
@@ -97,7 +97,7 @@ def look(settings: Settings, registry: Registry, store: OnlineStore, now_us: int
 
 def _recorded(settings: Settings, registry: Registry) -> Iterator[StreamNote]:
     """The jobs that were submitted from here, where Redis has no notes of any: it may have been emptied."""
-    folder = settings.home / "flink" / "jobs"
+    folder = records_folder(settings)
     for record in read_records(folder):
         plans = [registry.groups[name] for name in record.versions if name in registry.groups]
         found = {source.name: settings.prefix + source.topic for plan in plans for source in plan.streams}

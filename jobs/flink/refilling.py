@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
-from featuredsl.horizon import reach_us
-from featuredsl.plan import GroupPlan, StoredFeature, WindowFeature
+from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
-from featuredsl.tiles import remembered_us, stream_lookups, stream_windows
+from featuredsl.tiles import kept_us, remembered_us, streamed_readers
 from jobs.flink.publishing import Say
 from jobs.flink.records import JobRecord, Records
 from jobs.refill import Wanted, refill, remove_refills
@@ -42,15 +41,11 @@ def refills(
 def needed_us(source: EventSource, plans: Sequence[GroupPlan]) -> int | None:
     """How far back from the newest event a stream of these groups looks, with what only keeps a key; None: no limit."""
     longest = 0
-    for plan in plans:
-        features: list[StoredFeature] = [*stream_windows(plan), *stream_lookups(plan)]
-        for feature in features:
-            if not any(source in plan.source(name).streams() for name in feature.source_names):
-                continue
-            reach = reach_us(feature) if isinstance(feature, WindowFeature) else feature.ttl_us
-            if reach is None:
-                return None
-            longest = max(longest, reach + feature.tier.period_us + feature.tier.delay_us + plan.retention_us)
+    for plan, feature in streamed_readers(source, plans):
+        reach_us = kept_us(feature)
+        if reach_us is None:
+            return None
+        longest = max(longest, reach_us + plan.retention_us)
     return longest + remembered_us(source, plans)
 
 

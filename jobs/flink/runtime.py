@@ -95,9 +95,11 @@ def run_statements(config: Mapping[str, Any], statements: Sequence[str]) -> None
     what it holds runs instead of them: the operators of a job that goes on from state are those that wrote it.
     """
     environment = table_environment(config)
-    inserts = [statement for statement in statements if statement.lstrip().upper().startswith("INSERT")]
+    inserts: list[str] = []
     for statement in statements:
-        if statement not in inserts:
+        if statement.lstrip().upper().startswith("INSERT"):
+            inserts.append(statement)
+        else:
             environment.execute_sql(statement)
     if "plan" not in config:
         _together(environment, inserts).execute()
