@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from featuredsl.compilers.flink_sources import streams_read
+from featuredsl.compilers.flink_sources import streamed, streams_read
 from featuredsl.costs import STATE_ROW_BYTES, backfills, cost, tiles_of, width, worst_age_us
 from featuredsl.errors import UnsupportedError
 from featuredsl.horizon import history_columns, tile_us
 from featuredsl.lineage import columns_read
 from featuredsl.plan import GroupPlan, OnDemandFeature, StoredFeature, WindowFeature
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, TableSource
 from featuredsl.tiles import remembered_us
 from featuredsl.times import format_duration
 
@@ -29,6 +29,7 @@ def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
         "sources": [source.name for source in plan.sources],
         "features": [feature_data(plan, item) for item in (*plan.features, *plan.on_demand)],
         "duplicates": [_duplicates(plan, source) for source in streams_read(plan) if source.unique],
+        "tables": [_table(table) for source in streamed(plan) for table in source.tables()],
         "backfill": [backfill.text(at_us) for backfill in backfills(plan)],
         "history": [] if history is None else list(history.sources),
         **_cost_data(plan),
@@ -44,6 +45,13 @@ def _duplicates(plan: GroupPlan, source: EventSource) -> dict[str, Any]:
         "remembered": format_duration(remembered_us(source, [plan])),
         "bytes_per_event": STATE_ROW_BYTES + 16 + sum(width(kinds[name]) for name in source.unique),
     }
+
+
+def _table(table: TableSource) -> dict[str, Any]:
+    """What the stream job keeps of a table: the newest row of each key, its columns twice (themselves, and in what
+    orders rows), and 64 bytes of the state."""
+    columns = sum(width(dtype) for _, dtype in table.values)
+    return {"table": table.name, "key": list(table.key), "bytes_per_row": STATE_ROW_BYTES + 2 * columns}
 
 
 def _cost_data(plan: GroupPlan) -> dict[str, Any]:

@@ -182,6 +182,12 @@ class EventSource:
         else:
             yield self
 
+    def chain(self) -> Iterator[EventSource]:
+        """What tables were joined to, from the first on; last the source itself."""
+        if isinstance(self.origin, JoinOf):
+            yield from self.origin.base.chain()
+        yield self
+
     def tables(self) -> Iterator[TableSource]:
         """The tables that are joined to this source."""
         if isinstance(self.origin, UnionOf):

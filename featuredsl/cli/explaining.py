@@ -74,5 +74,9 @@ def _cost_lines(data: dict[str, Any]) -> list[str]:
             f"{d['bytes_per_event']} bytes an event"
             for d in data["duplicates"]
         ),
+        *(
+            f"table {t['table']}: the newest row of each {', '.join(t['key'])}, about {t['bytes_per_row']} bytes each"
+            for t in data["tables"]
+        ),
         *(f"backfill of {text}" for text in data["backfill"]),
     ]

@@ -8,40 +8,48 @@ older than the one in its slot, and the sink's guard refuses it. Text only: no e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+from featuredsl.compilers.flink_asof import FUNCTION as AS_OF
+from featuredsl.compilers.flink_asof import table_columns, table_options
 from featuredsl.compilers.flink_closed import (
     closed_streams,
     in_time_views,
-    late_rows,
     latest_rows,
     mark_options,
     tile_rows,
     watermark_columns,
 )
-from featuredsl.compilers.flink_progress import AHEAD, RECORD_TIME, progress_insert, progress_sink, reason
+from featuredsl.compilers.flink_progress import AHEAD, progress_insert, progress_sink
 from featuredsl.compilers.flink_sessions import session_functions, sessions
 from featuredsl.compilers.flink_sources import (
-    arrival_options,
-    records_name,
-    records_of,
     refuse_sources,
     sequence_of,
     streamed,
     streams_read,
+    tables_read,
     union_view,
 )
-from featuredsl.compilers.flink_tables import GroupTarget, StreamConfig, key_is_null, key_of, table, table_of, tile_of
+from featuredsl.compilers.flink_tables import (
+    GroupTarget,
+    StreamConfig,
+    any_null,
+    key_of,
+    null_keys,
+    table,
+    table_of,
+    tile_of,
+)
+from featuredsl.compilers.flink_topics import dead_letter_table, dead_letters, late_letters, source_table
 from featuredsl.compilers.flink_unique import unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
 from featuredsl.nodes import constants_of
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, UnionOf
 from featuredsl.tiles import (
     BATCH_TIERS,
-    MAX_AHEAD_S,
     TileTier,
     latest_mark,
     refuse_unstreamable,
@@ -57,33 +65,12 @@ __all__ = ["GroupTarget", "StreamConfig", "statements"]
 
 def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str]:
     """The statements of a feature job: functions, source tables, sinks, then the INSERTs, in order."""
-    sources: dict[str, EventSource] = {}
-    unions: dict[str, EventSource] = {}
-    for target in targets:
-        refuse_unstreamable(target.plan, "flink")
-        refuse_sources(target.plan)
-        _refuse_empty_arrays(target.plan)
-        for source in streams_read(target.plan):
-            if sources.setdefault(source.name, source) != source:
-                raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
-        unions |= {source.name: source for source in streamed(target.plan) if source.origin is not None}
     plans = [target.plan for target in targets]
-    readers = {source.name: [plan for plan in plans if source in streams_read(plan)] for source in sources.values()}
-    timed = {stream.name for stream in timed_streams(plans)}
-    tables = [_source_table(source, config, source.name in timed) for source in sources.values()]
-    ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans)]
-    ddl += [*unique_functions(sources.values(), closed_streams(plans)), *tables]
-    ddl += [view for source in sources.values() for view in unique_views(source, readers[source.name])]
-    ddl += [*map(union_view, unions.values()), *in_time_views(plans, readers)]
-    inserts: list[str] = []
-    for source in sources.values():
-        keyed = readers[source.name]
-        no_key = _no_key(keyed)
-        ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
-        inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
-        if source.name in timed:
-            ddl.append(_dead_letter_table(source, "late", config))
-            inserts.append(_late(source, [plan for plan in keyed if source in timed_streams([plan])], config))
+    for plan in plans:
+        refuse_unstreamable(plan, "flink")
+        refuse_sources(plan)
+        _refuse_empty_arrays(plan)
+    ddl, inserts = _read(plans, config)
     for target in targets:
         made = _group(target, config)
         ddl += [table for table, _ in made]
@@ -94,8 +81,42 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
     return ddl + inserts
 
 
-PAYLOAD_CHARS = 955_732
-"""Base64 of 700 KiB, as the format caps what it rejects: a dead letter fits a Kafka record of 1 MiB."""
+def _read(plans: Sequence[GroupPlan], config: StreamConfig) -> tuple[list[str], list[str]]:
+    """What the groups read, as far as the views of events; and what is said of its records, with its sinks."""
+    sources = _by_name(source for plan in plans for source in streams_read(plan))
+    tables = _by_name(records for plan in plans for records in tables_read(plan))
+    every = _by_name([*sources.values(), *tables.values()])
+    readers = {name: [plan for plan in plans if source in streams_read(plan)] for name, source in sources.items()}
+    timed = {stream.name for stream in timed_streams(plans)}
+    ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans)]
+    ddl += [*unique_functions(sources.values(), closed_streams(plans)), *([AS_OF] if tables else [])]
+    for name, source in sources.items():
+        ddl.append(source_table(source, config, [AHEAD, *(watermark_columns() if name in timed else ())]))
+    ddl += [source_table(records, config, table_columns(), table_options()) for records in tables.values()]
+    ddl += [view for name, source in sources.items() for view in unique_views(source, readers[name])]
+    made_of = {source.name: source for plan in plans for source in streamed(plan)}.values()
+    ddl += [union_view(source) for source in made_of if isinstance(source.origin, UnionOf)]
+    ddl += in_time_views(plans, readers)
+    no_keys = {name: " OR ".join(null_keys(source, readers[name])) for name, source in sources.items()}
+    no_keys |= {table.name: any_null(table.key) for plan in plans for table in plan.tables}
+    inserts: list[str] = []
+    for name, source in every.items():
+        ddl += [dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
+        inserts += [dead_letters(source, no_keys[name], config), progress_insert(source, no_keys[name])]
+        if name in timed:
+            ddl.append(dead_letter_table(source, "late", config))
+            late = [plan for plan in readers[name] if source in timed_streams([plan])]
+            inserts.append(late_letters(source, late, config))
+    return ddl, inserts
+
+
+def _by_name(sources: Iterable[EventSource]) -> dict[str, EventSource]:
+    found: dict[str, EventSource] = {}
+    for source in sources:
+        if found.setdefault(source.name, source) != source:
+            raise UnsupportedError(f"flink: two groups of the bundle define source {source.name!r} differently")
+    return found
+
 
 FUNCTIONS = (
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
@@ -115,98 +136,6 @@ def _refuse_empty_arrays(plan: GroupPlan) -> None:
                 f"flink: {plan.name}.{feature.name} ({feature.location}): an empty array constant cannot be written; "
                 f"test is_null() instead, or use freshness {' or '.join(BATCH_TIERS)}"
             )
-
-
-def _source_table(source: EventSource, config: StreamConfig, is_timed: bool) -> str:
-    columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
-    columns += [f"{FLINK.ident(source.arrival_time)} BIGINT"] if source.arrival_time else []
-    columns += [
-        "`_ts` BIGINT",
-        "`_raw` STRING",
-        "`_heartbeat` BOOLEAN",
-        "`_reject` STRING",
-        "`_detail` STRING",
-        "`_payload` STRING",
-        "`_sha256` STRING",
-        "`_partition` INT METADATA FROM 'partition' VIRTUAL",
-        "`_offset` BIGINT METADATA FROM 'offset' VIRTUAL",
-        RECORD_TIME,
-        AHEAD,
-        *(watermark_columns() if is_timed else ()),
-        *((config.topic_column,) if config.is_refilled(source.topic) else ()),
-    ]
-    first, last = source.time_range or ("none", "none")
-    time_range = "none" if source.time_range is None else f"{first}/{last}"
-    return table(
-        records_name(source),
-        columns,
-        (
-            ("connector", "kafka"),
-            ("topic", config.topics_of(source.topic)),
-            ("properties.bootstrap.servers", config.kafka),
-            ("properties.group.id", config.group_id),
-            ("properties.isolation.level", "read_committed"),
-            ("scan.startup.mode", "earliest-offset"),
-            ("format", "featuredsl-json"),
-            ("featuredsl-json.event-time", source.event_time),
-            ("featuredsl-json.time-unit", source.time_unit),
-            ("featuredsl-json.time-range", time_range),
-            *arrival_options(source),
-        ),
-    )
-
-
-def _kafka_sink(name: str, topic: str, columns: Sequence[str], config: StreamConfig) -> str:
-    options = (
-        ("connector", "kafka"),
-        ("topic", config.prefix + topic),
-        ("properties.bootstrap.servers", config.kafka),
-        ("format", "json"),
-    )
-    return table(name, columns, options)
-
-
-def _dead_letter_table(source: EventSource, kind: str, config: StreamConfig) -> str:
-    columns = (
-        "`topic` STRING",
-        "`partition` INT",
-        "`offset` BIGINT",
-        "`ts` BIGINT",
-        "`reason` STRING",
-        "`detail` STRING",
-        "`payload` STRING",
-        "`sha256` STRING",
-    )
-    return _kafka_sink(f"{source.name}__{kind}", f"{source.topic}.{kind}", columns, config)
-
-
-def _no_key(plans: Sequence[GroupPlan]) -> str:
-    return " OR ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
-
-
-def _dead_letters(source: EventSource, no_key: str, config: StreamConfig) -> str:
-    """Rejected rows, events that lack the entity of a group (a null never matches a key), events from the future."""
-    topic = FLINK.text(config.prefix + source.topic)
-    ahead = f"CASE WHEN `_ahead` IS TRUE THEN 'event time is over {MAX_AHEAD_S} s ahead of the record''s time' END"
-    return (
-        f"INSERT INTO {FLINK.ident(source.name + '__dlq')}\n"
-        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, {ahead}),\n"
-        f"  COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS})),\n"
-        "  COALESCE(`_sha256`, SHA256(`_raw`))\n"
-        f"FROM (SELECT *, {reason(no_key)} AS `_why` FROM {records_of(source)})\n"
-        f"WHERE `_why` IS NOT NULL{config.own_records(source.topic)}"
-    )
-
-
-def _late(source: EventSource, plans: Sequence[GroupPlan], config: StreamConfig) -> str:
-    """Rows that came when their minute could be closed already."""
-    topic = FLINK.text(config.prefix + source.topic)
-    return (
-        f"INSERT INTO {FLINK.ident(source.name + '__late')}\n"
-        f"SELECT {topic}, `_partition`, `_offset`, `_ts` / 1000, 'late', CAST(NULL AS STRING),\n"
-        f"  SUBSTRING(TO_BASE64(`_raw`), 1, {PAYLOAD_CHARS}), SHA256(`_raw`)\n"
-        f"{late_rows(source, plans)}{config.own_records(source.topic)}"
-    )
 
 
 def _group(target: GroupTarget, config: StreamConfig) -> list[tuple[str, str]]:

@@ -11,15 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from featuredsl.compilers.flink_asof import as_of_views
 from featuredsl.compilers.flink_progress import IS_AHEAD
 from featuredsl.compilers.flink_sources import records_of, selects
-from featuredsl.compilers.flink_tables import StreamConfig, key_is_null, key_of, tile_of, usable
+from featuredsl.compilers.flink_tables import StreamConfig, key_is_null, key_of, null_keys, tile_of, usable
 from featuredsl.compilers.flink_unique import keyless, timed_events, timed_unique_view, waits
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import MetaKeys, mark_field
 from featuredsl.plan import GroupPlan
-from featuredsl.sources import EventSource
+from featuredsl.sources import EventSource, JoinOf
 from featuredsl.tiers import TIERS, Tier
 from featuredsl.tiles import deferred_sources, live_session_sources, timed_sources
 from featuredsl.times import MINUTE, SECOND
@@ -99,7 +100,7 @@ def in_time_views(plans: Sequence[GroupPlan], readers: Mapping[str, Sequence[Gro
     timed = _timed(plans)
     streams = dict.fromkeys((s, is_live and waits(s)) for source, is_live in timed for s in source.streams())
     keyed = [view for s, is_live in streams for view in timed_unique_view(s, readers[s.name], COUNTED, is_live)]
-    return keyed + [_in_time_view(source, readers, is_live) for source, is_live in timed]
+    return keyed + [view for source, is_live in timed for view in _in_time_views(source, readers, is_live)]
 
 
 def _timed(plans: Sequence[GroupPlan]) -> list[tuple[EventSource, bool]]:
@@ -107,10 +108,13 @@ def _timed(plans: Sequence[GroupPlan]) -> list[tuple[EventSource, bool]]:
     deferred, live = deferred_sources(plans), live_session_sources(plans)
     own = [source for source in live.values() if any(map(waits, source.streams()))]
     shared = [source for name, source in timed_sources(plans).items() if name in deferred or source not in own]
-    return [(source, False) for source in shared] + [(source, True) for source in own]
+    with_bases = dict.fromkeys(part for source in shared for part in source.chain())
+    return [(source, False) for source in with_bases] + [(source, True) for source in own]
 
 
-def _in_time_view(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]], is_live: bool) -> str:
+def _in_time_views(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]], is_live: bool) -> list[str]:
+    if isinstance(source.origin, JoinOf):
+        return as_of_views(source, source.origin, in_time(source.origin.base), in_time(source))
     parts: list[str] = []
     for part, select in selects(source, ("`_ts`", "`_rowtime`")):
         around = f" AND {keyless(part, readers[part.name])}" if part.unique else ""
@@ -118,14 +122,14 @@ def _in_time_view(source: EventSource, readers: Mapping[str, Sequence[GroupPlan]
         if part.unique:
             parts.append(f"{select} FROM {timed_events(part, readers[part.name], is_live and waits(part))}")
     name = in_time(source, "realtime" if is_live else "5m")
-    return f"CREATE TEMPORARY VIEW {FLINK.ident(name)} AS\n" + "\nUNION ALL ".join(parts)
+    return [f"CREATE TEMPORARY VIEW {FLINK.ident(name)} AS\n" + "\nUNION ALL ".join(parts)]
 
 
 def late_rows(source: EventSource, plans: Iterable[GroupPlan]) -> str:
     """FROM … WHERE of the rows of a stream that are too late for every deferred feature of these groups. The window
     counts nothing: statements that need event time are planned with event-time mini-batches, others with those of the
     wall clock, behind which `CURRENT_WATERMARK` is the time of day."""
-    no_key = " AND ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+    no_key = " AND ".join(null_keys(source, plans))
     return (
         f"FROM {_window(records_of(source), DEFERRED.period_us, DEFERRED.period_us)}\n"
         f"WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND {_IS_LATE} AND NOT ({no_key})"

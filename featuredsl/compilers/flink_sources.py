@@ -1,4 +1,4 @@
-"""Sources in Flink SQL: which kinds a streaming job can read, and unions of them.
+"""Sources in Flink SQL: which kinds a streaming job can read, what it reads for them, and unions of them.
 
 An online job sees a record when it arrives, so an arrival time changes nothing but the order of equal event times.
 """
@@ -27,6 +27,16 @@ def streams_read(plan: GroupPlan) -> list[EventSource]:
     return list(dict.fromkeys(stream for source in streamed(plan) for stream in source.streams()))
 
 
+def tables_read(plan: GroupPlan) -> list[EventSource]:
+    """The records of the tables that are joined to the sources of the group's streamed features."""
+    return list(dict.fromkeys(table.records for source in streamed(plan) for table in source.tables()))
+
+
+def topics_read(plan: GroupPlan) -> list[EventSource]:
+    """What the group's job reads: its streams, then its tables."""
+    return [*streams_read(plan), *tables_read(plan)]
+
+
 def drops_duplicates(plan: GroupPlan) -> bool:
     """True where a stream of the group reads a source whose records may repeat an event."""
     return any(source.unique for source in streams_read(plan))
@@ -43,10 +53,10 @@ def records_name(source: EventSource) -> str:
 
 
 def refuse_sources(plan: GroupPlan) -> None:
-    """Raises UnsupportedError for a streamed feature over a table, or over a source whose keys are kept for ever."""
+    """Raises UnsupportedError for a realtime feature over a table, and for a source whose keys are kept for ever."""
     for feature in _stream_features(plan):
         for name in feature.source_names:
-            problem = _problem(plan.source(name))
+            problem = _problem(plan.source(name), feature)
             if problem:
                 raise UnsupportedError(
                     f"flink: {plan.name}.{feature.name} ({feature.location}): {problem}, or use freshness "
@@ -90,6 +100,8 @@ def arrival_options(source: EventSource) -> list[tuple[str, str]]:
 
 def arrival_of(source: EventSource) -> str:
     """The arrival in microseconds; without one an event arrives at its event time."""
+    if isinstance(source.origin, JoinOf):
+        return arrival_of(source.origin.base)
     if source.origin is not None:
         return FLINK.ident(ARRIVAL_US)
     if source.arrival_time is None:
@@ -99,14 +111,16 @@ def arrival_of(source: EventSource) -> str:
     return column if unit == 1 else f"({column} * {unit})"
 
 
-def _problem(source: EventSource) -> str:
+def _problem(source: EventSource, feature: StoredFeature) -> str:
     if isinstance(source.origin, JoinOf):
+        if feature.tier.is_deferred:
+            return _problem(source.origin.base, feature)
         return (
-            f"table {source.origin.table.name!r} cannot be joined as of the event time in a stream; send its columns "
-            "with the events"
+            f"an event cannot wait for table {source.origin.table.name!r} in tier {feature.freshness}; use freshness "
+            "5m, or send the table's columns with the events"
         )
     if isinstance(source.origin, UnionOf):
-        return next((found for part in source.origin.parts if (found := _problem(part))), "")
+        return next((found for part in source.origin.parts if (found := _problem(part, feature))), "")
     if source.unique and source.within_us is None and source.event_time not in source.unique:
         return (
             f"source {source.name!r} is unique by {', '.join(source.unique)} without within=, so a stream would keep "

@@ -9,6 +9,7 @@ from typing import ClassVar
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.online.layout import StoreLayout
 from featuredsl.plan import GroupPlan
+from featuredsl.sources import EventSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,21 @@ def table_of(plan: GroupPlan, tier: str) -> str:
     return f"{plan.name}__{tier.replace('/', '__').replace('@', '__')}"
 
 
+def null_keys(source: EventSource, plans: Iterable[GroupPlan]) -> list[str]:
+    """For each of the groups, true for a record of a stream without a part of the entity. Parts that a joined table
+    adds are not looked at: the record is whole without them."""
+    names = [[name for name, _ in plan.entity if source.dtype(name) is not None] for plan in plans]
+    return list(dict.fromkeys(f"({any_null(parts) or 'FALSE'})" for parts in names))
+
+
+def any_null(names: Iterable[str]) -> str:
+    """True for a row without one of these columns."""
+    return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name in names)
+
+
 def key_is_null(plan: GroupPlan) -> str:
     """True for a row that lacks a part of the entity."""
-    return " OR ".join(f"{FLINK.ident(name)} IS NULL" for name, _ in plan.entity)
+    return any_null(name for name, _ in plan.entity)
 
 
 def usable(plan: GroupPlan) -> str:
@@ -76,3 +89,8 @@ def key_of(plan: GroupPlan) -> str:
 def tile_of(hop_us: int) -> str:
     """The index of the tile of a row."""
     return floor_div("`_ts`", str(hop_us), FLINK)
+
+
+def uid(kind: str, name: str) -> str:
+    """Under which a function keeps its state: letters and digits; what else is in the name, by its code."""
+    return f"{kind}-" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from featuredsl.compilers.flink_sources import arrival_of, records_of
-from featuredsl.compilers.flink_tables import key_is_null
+from featuredsl.compilers.flink_tables import null_keys, uid
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource
@@ -109,13 +109,15 @@ def _first_arrival(source: EventSource, plans: Sequence[GroupPlan], view: str, *
         f"input => TABLE {_name(source, view)} PARTITION BY `_shard`",
         _big("withinUs", _within(source)),
         _big("keepUs", remembered_us(source, plans)),
-        *(more or [f"uid => '{_uid(source)}'"]),
+        *(more or [f"uid => '{uid('unique', source.name)}'"]),
     ]
     return f"TABLE(fdsl_first_arrival({', '.join(arguments)}))"
 
 
 def _timed(source: EventSource, is_live: bool = False) -> str:
-    return f"on_time => DESCRIPTOR(`_rowtime`), uid => '{_uid(source)}-{'live' if is_live else 'in-time'}'"
+    return (
+        f"on_time => DESCRIPTOR(`_rowtime`), uid => '{uid('unique', source.name)}-{'live' if is_live else 'in-time'}'"
+    )
 
 
 def _timed_name(is_live: bool) -> str:
@@ -145,7 +147,7 @@ def waits(source: EventSource) -> bool:
 
 def _keyed(source: EventSource, plans: Sequence[GroupPlan]) -> str:
     """True for an event that may repeat another: it has a whole key, and the entity of some group."""
-    entities = " AND ".join(dict.fromkeys(f"({key_is_null(plan)})" for plan in plans))
+    entities = " AND ".join(null_keys(source, plans))
     parts = " AND ".join(f"{part} IS NOT NULL" for part in _parts(source))
     return f"{_GOOD} AND {parts} AND NOT ({entities})"
 
@@ -176,8 +178,3 @@ def _view(name: str, text: str) -> str:
 
 def _big(name: str, value: int) -> str:
     return f"{name} => CAST({value} AS BIGINT)"
-
-
-def _uid(source: EventSource) -> str:
-    """Letters and digits; what else is in the name, by its code."""
-    return "unique-" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in source.name)

@@ -39,7 +39,10 @@ def refills(
 
 
 def needed_us(source: EventSource, plans: Sequence[GroupPlan]) -> int | None:
-    """How far back from the newest event a stream of these groups looks, with what only keeps a key; None: no limit."""
+    """How far back from the newest event a stream of these groups looks, with what only keeps a key; None: no limit,
+    as for a table, whose rows are valid until the next one."""
+    if any(source == table.records for plan in plans for table in plan.tables):
+        return None
     longest = 0
     for plan, feature in streamed_readers(source, plans):
         reach_us = kept_us(feature)

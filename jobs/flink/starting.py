@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from featuredsl.cli.program import chosen
-from featuredsl.compilers.flink_sources import streams_read
+from featuredsl.compilers.flink_sources import topics_read
 from featuredsl.errors import FeatureError, InputError
 from featuredsl.online.progress import StreamNote, reset_commands, streams_key
 from featuredsl.online.store import OnlineStore
@@ -66,7 +66,7 @@ class Start:
 
     @property
     def sources(self) -> tuple[EventSource, ...]:
-        return tuple({source.name: source for plan in self.plans for source in streams_read(plan)}.values())
+        return tuple({source.name: source for plan in self.plans for source in topics_read(plan)}.values())
 
     @property
     def topics(self) -> tuple[str, ...]:

@@ -187,6 +187,31 @@ def test_explain_says_how_long_keys_of_duplicates_are_remembered(tmp_path: Path)
     ]
 
 
+TABLE = """
+from featuredsl import EventSource, TableSource, feature, feature_group
+
+clicks = EventSource("clicks", event_time="ts", schema={"u": str, "x": int})
+items = TableSource("items", key="x", valid_from="since", schema={"x": int, "price": float, "kind": str})
+
+
+@feature_group(name="g", entity="u")
+class G:
+    @feature(freshness="5m", window="1h")
+    def spend(e: clicks) -> float:
+        return e.join(items).price.sum()
+"""
+
+
+def test_explain_says_what_a_stream_keeps_of_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "definitions.py"
+    file.write_text(TABLE, encoding="utf-8")
+    done = CliRunner().invoke(explain, [str(file)], catch_exceptions=False)
+    assert "table items: the newest row of each x, about 128 bytes each" in done.output
+    done = CliRunner().invoke(explain, [str(file), "--json"], catch_exceptions=False)
+    (group,) = json.loads(done.output)["groups"]
+    assert group["tables"] == [{"table": "items", "key": ["x"], "bytes_per_row": 64 + 2 * (8 + 24)}]
+
+
 def test_explain_as_json(tmp_path: Path) -> None:
     (group,) = json.loads(explained(tmp_path, "--json", "--at", "2026-01-02T00:00:00Z"))["groups"]
     assert (group["group"], group["owner"], group["doc"], group["sql"]) == ("g", "me", "Docs.", None)

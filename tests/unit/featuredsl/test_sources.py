@@ -179,7 +179,11 @@ def flink(plan: GroupPlan) -> str:
             lambda e: e.count(),
             "source 'clicks' is unique by u without within=",
         ),
-        (views, lambda e: e.join(items).count(), "table 'items' cannot be joined"),
+        (
+            views,
+            lambda e: e.join(items).count(),
+            "an event cannot wait for table 'items' in tier realtime; use freshness 5m, or",
+        ),
     ],
 )
 def test_flink_refuses_what_it_cannot_stream(source: EventSource, build: Callable[[Any], Any], problem: str) -> None:
@@ -190,6 +194,15 @@ def test_flink_refuses_what_it_cannot_stream(source: EventSource, build: Callabl
     assert problem in text
     assert "1h or 1d" in text
     assert "INSERT" not in flink(group(source, build)), "a batch feature needs nothing of a stream"
+
+
+def test_flink_joins_a_table_in_closed_minutes_only() -> None:
+    program = flink(group(views, lambda e: e.join(items).count(), freshness="5m"))
+    assert "fdsl_as_of(" in program
+    assert "'topic' = 'items'" in program
+    kept = events(unique=("u", "x"))
+    with pytest.raises(UnsupportedError, match="is unique by u, x without within="):
+        flink(group(kept, lambda e: e.join(items, prefix="item_").count(), freshness="5m"))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 package dev.featuredsl.flink.unique;
 
+import dev.featuredsl.flink.Signatures;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.EnumSet;

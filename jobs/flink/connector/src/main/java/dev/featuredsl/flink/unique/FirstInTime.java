@@ -1,5 +1,6 @@
 package dev.featuredsl.flink.unique;
 
+import dev.featuredsl.flink.Signatures;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.EnumSet;

@@ -1,4 +1,4 @@
-package dev.featuredsl.flink.unique;
+package dev.featuredsl.flink;
 
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,11 +17,11 @@ import org.apache.flink.table.types.inference.TypeStrategy;
 import org.apache.flink.types.Row;
 
 /** Signatures over tables of any columns, which annotations cannot say. State is kept until the function clears it. */
-final class Signatures {
+public final class Signatures {
     private Signatures() {}
 
     /** {@code (TABLE input PARTITION BY ..., BIGINT...)} with states by name, in the order of the eval method. */
-    static TypeInference of(
+    public static TypeInference of(
             EnumSet<StaticArgumentTrait> traits,
             List<String> numbers,
             LinkedHashMap<String, TypeStrategy> states,
@@ -41,7 +41,7 @@ final class Signatures {
     }
 
     /** The columns of the input from {@code first} on, without the last {@code less}. */
-    static Optional<DataType> columns(CallContext call, int first, int less) {
+    public static Optional<DataType> columns(CallContext call, int first, int less) {
         return call.getTableSemantics(0).map(table -> {
             List<DataTypes.Field> fields = DataType.getFields(table.dataType());
             return DataTypes.ROW(fields.subList(first, fields.size() - less));
