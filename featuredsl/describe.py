@@ -29,7 +29,7 @@ def group_data(plan: GroupPlan, at_us: int | None = None) -> dict[str, Any]:
         "sources": [source.name for source in plan.sources],
         "features": [feature_data(plan, item) for item in (*plan.features, *plan.on_demand)],
         "duplicates": [_duplicates(plan, source) for source in streams_read(plan) if source.unique],
-        "tables": [_table(table) for source in streamed(plan) for table in source.tables()],
+        "tables": [_table(table, source) for source in streamed(plan) for table in source.tables()],
         "backfill": [backfill.text(at_us) for backfill in backfills(plan)],
         "history": [] if history is None else list(history.sources),
         **_cost_data(plan),
@@ -47,11 +47,12 @@ def _duplicates(plan: GroupPlan, source: EventSource) -> dict[str, Any]:
     }
 
 
-def _table(table: TableSource) -> dict[str, Any]:
-    """What the stream job keeps of a table: the newest row of each key, its columns twice (themselves, and in what
-    orders rows), and 64 bytes of the state."""
+def _table(table: TableSource, source: EventSource) -> dict[str, Any]:
+    """What the stream job keeps of a table for a source that it is joined to: the newest row of each key, its columns
+    twice (themselves, and in what orders rows), and 64 bytes of the state."""
     columns = sum(width(dtype) for _, dtype in table.values)
-    return {"table": table.name, "key": list(table.key), "bytes_per_row": STATE_ROW_BYTES + 2 * columns}
+    row_bytes = STATE_ROW_BYTES + 2 * columns
+    return {"table": table.name, "key": list(table.key), "source": source.name, "bytes_per_row": row_bytes}
 
 
 def _cost_data(plan: GroupPlan) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from featuredsl.errors import UnsupportedError
 from featuredsl.horizon import history_columns, reach_us, refuse_history, tile_us
 from featuredsl.online.layout import BatchTier, Column, LookupField, RingTier, SessionField, StoreLayout, WideTier
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, WindowFeature
-from featuredsl.session_tiers import SHORTEST_GAP_US, session_features, session_tiers
+from featuredsl.session_tiers import SHORTEST_GAP_US, SessionTier, session_features, session_tiers
 from featuredsl.sources import EventSource
 from featuredsl.tiers import TIERS
 from featuredsl.times import DAY, SECOND, format_duration
@@ -77,6 +77,13 @@ class StateTier:
 def latest_mark(source: str, freshness: str) -> str:
     """Under which name it is marked how far the lookups of a source are complete."""
     return _name(source, "latest", freshness)
+
+
+def closed_mark_names(plan: GroupPlan) -> set[str]:
+    """The names under which a stream of the group marks how far its deferred tiers are complete."""
+    tiers: list[TileTier | StateTier | SessionTier] = [*tile_tiers(plan), *state_tiers(plan), *session_tiers(plan)]
+    lookups = {latest_mark(f.source, f.freshness) for f in stream_lookups(plan) if f.tier.is_deferred}
+    return lookups | {tier.mark for tier in tiers if TIERS[tier.freshness].is_deferred}
 
 
 def _name(source: str, what: str, freshness: str) -> str:

@@ -75,7 +75,8 @@ def _cost_lines(data: dict[str, Any]) -> list[str]:
             for d in data["duplicates"]
         ),
         *(
-            f"table {t['table']}: the newest row of each {', '.join(t['key'])}, about {t['bytes_per_row']} bytes each"
+            f"table {t['table']} for {t['source']}: the newest row of each {', '.join(t['key'])}, about "
+            f"{t['bytes_per_row']} bytes each"
             for t in data["tables"]
         ),
         *(f"backfill of {text}" for text in data["backfill"]),

@@ -46,7 +46,7 @@ from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
 from featuredsl.nodes import constants_of
-from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
+from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, keys_of
 from featuredsl.sources import EventSource, UnionOf
 from featuredsl.tiles import (
     BATCH_TIERS,
@@ -85,7 +85,9 @@ def _read(plans: Sequence[GroupPlan], config: StreamConfig) -> tuple[list[str], 
     """What the groups read, as far as the views of events; and what is said of its records, with its sinks."""
     sources = _by_name(source for plan in plans for source in streams_read(plan))
     tables = _by_name(records for plan in plans for records in tables_read(plan))
-    every = _by_name([*sources.values(), *tables.values()])
+    for name in sources.keys() & tables.keys():
+        raise UnsupportedError(f"flink: {name!r} is a source and a table of one job; give one of them another name")
+    every = sources | tables
     readers = {name: [plan for plan in plans if source in streams_read(plan)] for name, source in sources.items()}
     timed = {stream.name for stream in timed_streams(plans)}
     ddl = [*FUNCTIONS, *wide_functions(plans), *session_functions(plans)]
@@ -98,7 +100,8 @@ def _read(plans: Sequence[GroupPlan], config: StreamConfig) -> tuple[list[str], 
     ddl += [union_view(source) for source in made_of if isinstance(source.origin, UnionOf)]
     ddl += in_time_views(plans, readers)
     no_keys = {name: " OR ".join(null_keys(source, readers[name])) for name, source in sources.items()}
-    no_keys |= {table.name: any_null(table.key) for plan in plans for table in plan.tables}
+    for name in tables:
+        no_keys[name] = " OR ".join(f"({any_null(key)})" for key in keys_of(plans, name))
     inserts: list[str] = []
     for name, source in every.items():
         ddl += [dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from featuredsl.compilers.flink_tables import any_null, uid
+from featuredsl.compilers.flink_tables import any_null, rowtime_of, uid
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.dtypes import DType
 from featuredsl.sources import EventSource, JoinOf
@@ -21,7 +21,6 @@ IDLE_S = 15
 """A table without new rows holds events back for so long. With DISORDER_S no longer than the delay of the deferred
 tier, so that a change of a table delays nothing."""
 _NEVER_LATE_MS = 3_155_760_000_000
-_TECHNICAL = ("`_ts`", "`_rowtime`")
 
 
 def table_columns() -> list[str]:
@@ -30,7 +29,7 @@ def table_columns() -> list[str]:
     time = f"TO_TIMESTAMP_LTZ({at}, 3)"
     return [
         "`_ahead` AS FALSE",
-        f"`_rowtime` AS TO_TIMESTAMP_LTZ({at} + {_NEVER_LATE_MS}, 3)",
+        f"`_rowtime` AS TO_TIMESTAMP_LTZ(GREATEST({at}, 0) + {_NEVER_LATE_MS}, 3)",
         f"WATERMARK FOR `_rowtime` AS CASE WHEN {time} > `_ktime` THEN `_ktime` ELSE {time} END "
         f"- INTERVAL '{DISORDER_S}.001' SECOND",
     ]
@@ -53,7 +52,7 @@ def as_of_views(source: EventSource, origin: JoinOf, base: str, name: str) -> li
         f"eventColumns => CAST({len(shared)} AS BIGINT),\n"
         f"  on_time => DESCRIPTOR(`_rowtime`), uid => '{uid('as-of', source.name)}'))"
     )
-    rowtime = "`rowtime0`" if "rowtime" in source.column_names else "`rowtime`"
+    rowtime = rowtime_of(shared)
     columns = ", ".join([*shared, *added])
     joined = f"SELECT {columns}, {rowtime} AS `_rowtime` FROM {call}"
     keyless = f"SELECT {', '.join([*shared, *nulls])}, `_rowtime` FROM {FLINK.ident(base)} WHERE {no_key}"

@@ -91,6 +91,12 @@ def tile_of(hop_us: int) -> str:
     return floor_div("`_ts`", str(hop_us), FLINK)
 
 
+def rowtime_of(columns: Iterable[str]) -> str:
+    """The time attribute that a function adds to columns, which are names in SQL; Flink numbers a name that is there
+    already."""
+    return "`rowtime0`" if "`rowtime`" in columns else "`rowtime`"
+
+
 def uid(kind: str, name: str) -> str:
     """Under which a function keeps its state: letters and digits; what else is in the name, by its code."""
     return f"{kind}-" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in name)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from featuredsl.compilers.flink_sources import arrival_of, records_of
-from featuredsl.compilers.flink_tables import null_keys, uid
+from featuredsl.compilers.flink_tables import null_keys, rowtime_of, uid
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource
@@ -75,14 +75,9 @@ def timed_events(source: EventSource, plans: Sequence[GroupPlan], is_live: bool)
     if not is_live and waits(source):
         table = f"input => TABLE {_name(source, 'keyed_in_time')} PARTITION BY `_key`"
         call = f"TABLE(fdsl_first_in_time({table}, {_big('withinUs', _within(source))}, {_timed(source)}))"
-        return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call})"
+        return f"(SELECT {shared}, {rowtime_of(_columns(source))} AS `_rowtime` FROM {call})"
     call = _first_arrival(source, plans, _timed_name(is_live), _timed(source, is_live))
-    return f"(SELECT {shared}, {_rowtime(source)} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
-
-
-def _rowtime(source: EventSource) -> str:
-    """The time attribute that a function gives; Flink numbers names that are there already."""
-    return "`rowtime0`" if "rowtime" in _names(source) else "`rowtime`"
+    return f"(SELECT {shared}, {rowtime_of(_columns(source))} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
 
 
 def keyless(source: EventSource, plans: Sequence[GroupPlan]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from featuredsl.compilers.flink_sources import topics_read
 from featuredsl.errors import FeatureError
 from featuredsl.horizon import HISTORY, history_columns
 from featuredsl.online.meta import StoreMeta
@@ -100,7 +101,7 @@ def _recorded(settings: Settings, registry: Registry) -> Iterator[StreamNote]:
     folder = records_folder(settings)
     for record in read_records(folder):
         plans = [registry.groups[name] for name in record.versions if name in registry.groups]
-        found = {source.name: settings.prefix + source.topic for plan in plans for source in plan.streams}
+        found = {source.name: settings.prefix + source.topic for plan in plans for source in topics_read(plan)}
         topics = {source: name for source, name in found.items() if name in record.topics}
         at_us = (folder / f"{file_stem(record.name)}.json").stat().st_mtime_ns // 1000
         yield StreamNote(record.name, record.job_id, record.group_id, tuple(record.versions), topics, at_us)

@@ -14,10 +14,14 @@ from featuredsl.online.progress import StreamNote, streams_key
 from featuredsl.online.store import OnlineStore
 from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
-from featuredsl.tiles import BATCH_TIERS, batch_features
+from featuredsl.tiles import BATCH_TIERS, batch_features, closed_mark_names
+from featuredsl.times import format_time
+from jobs.flink.handle import JobHandle
 from jobs.flink.records import JobRecord
+from jobs.wait import wait_until
 
 Say = Callable[[str], None]
+POLL_S = 0.5
 
 
 def publish(store: OnlineStore, namespace: str, record: JobRecord, say: Say) -> None:
@@ -29,6 +33,50 @@ def publish(store: OnlineStore, namespace: str, record: JobRecord, say: Say) -> 
     for group, version in record.versions.items():
         store.set_current(group, version)
     say(f"readers follow {', '.join(f'{group}@{version}' for group, version in record.versions.items())}")
+
+
+def wait_closed(
+    store: OnlineStore,
+    plans: Sequence[GroupPlan],
+    handle: JobHandle,
+    versions: Mapping[str, str],
+    wait_s: float,
+    say: Say,
+) -> None:
+    """Wait until the deferred tiers of the new versions are closed as far as those that readers follow were at the
+    call: a job may have read everything, and still wait for the event time of a quiet partition or table.
+
+    Raises FeatureError when the job fails, DependencyError after `wait_s` seconds.
+    """
+    meta = store.meta()
+    wanted = {plan.name: _followed_us(plan.name, meta) for plan in plans if closed_mark_names(plan)}
+
+    def missing() -> str | None:
+        now = store.meta()
+        for plan in plans:
+            goal = wanted.get(plan.name, 0)
+            found = _closed_us(plan, versions[plan.name], now) if goal else 0
+            if found < goal:
+                handle.check()
+                upto = f"is closed up to {format_time(found)}" if found else "has nothing closed yet"
+                return f"{plan.name} {upto}, what readers follow up to {format_time(goal)}"
+        return None
+
+    if reason := missing():
+        say(f"waiting for event time (heartbeats move it): {reason}")
+        wait_until(missing, wait_s, "the new store version is behind", POLL_S)
+
+
+def _followed_us(group: str, meta: StoreMeta) -> int:
+    """How far all deferred tiers of the version that readers follow are closed; 0 where there are none."""
+    marks = meta.closed_marks(group, meta.versions.get(group, ""))
+    return min(map(max, marks.values()), default=0)
+
+
+def _closed_us(plan: GroupPlan, version: str, meta: StoreMeta) -> int:
+    """How far all deferred tiers of a version are closed; 0 where one is not."""
+    marks = meta.closed_marks(plan.name, version)
+    return min(max(marks.get(name, ()), default=0) for name in closed_mark_names(plan))
 
 
 def fill_batches(

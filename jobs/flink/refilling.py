@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 
+from featuredsl.compilers.flink_sources import tables_read
 from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
 from featuredsl.tiles import kept_us, remembered_us, streamed_readers
 from jobs.flink.publishing import Say
 from jobs.flink.records import JobRecord, Records
+from jobs.kafka import topic_config
 from jobs.refill import Wanted, refill, remove_refills
 
 
@@ -50,6 +52,16 @@ def needed_us(source: EventSource, plans: Sequence[GroupPlan]) -> int | None:
             return None
         longest = max(longest, reach_us + plan.retention_us)
     return longest + remembered_us(source, plans)
+
+
+def tell_forgetful(settings: Settings, plans: Sequence[GroupPlan], say: Say) -> None:
+    """Say which tables lie in topics that lose rows: a job that begins empty has none for the events of their time."""
+    for name in dict.fromkeys(settings.prefix + records.topic for plan in plans for records in tables_read(plan)):
+        config = topic_config(settings.require("kafka"), name)
+        compacted = "compact" in config.get("cleanup.policy", "")
+        if compacted or config.get("retention.ms", "-1") != "-1":
+            why = "is compacted" if compacted else f"forgets records after {config['retention.ms']} ms"
+            say(f"the table's topic {name} {why}: a job that begins anew lacks the rows that it lost, for old events")
 
 
 def forget_replaced(settings: Settings, record: JobRecord) -> None:

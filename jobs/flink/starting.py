@@ -22,7 +22,7 @@ from jobs.flink.beginning import Beginning, Found, beginning, published, restore
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
 from jobs.flink.publishing import Say
 from jobs.flink.records import JobRecord, Records, file_stem, newest_checkpoint
-from jobs.flink.refilling import forget_replaced, refills
+from jobs.flink.refilling import forget_replaced, refills, tell_forgetful
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.flink.tuning import Tuning
 from jobs.kafka import ensure_topics
@@ -100,6 +100,7 @@ class Start:
         before = self._before(say)
         admit(self.settings.flink, self.name, tuning.parallelism, before)
         begin = self._beginning(fresh, restore)
+        tell_forgetful(self.settings, self.plans, say)
         refilled = self._refills(begin, going_on, say)
         record = self._submit(begin, self._tuned(tuning, refilled), tuple(sorted(before)), refilled, say)
         if refilled:

@@ -6,7 +6,7 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from jobs.flink.handle import JobHandle
-from jobs.flink.publishing import Say, fill_batches, publish
+from jobs.flink.publishing import Say, fill_batches, publish, wait_closed
 from jobs.flink.records import Records
 from jobs.flink.start_lock import one_start
 from jobs.flink.starting import Start
@@ -47,6 +47,7 @@ def start_stream(
     if warm:
         handle.wait_lag_zero(warm_s)
         with start.store() as store:
+            wait_closed(store, start.plans, handle, record.versions, warm_s, say)
             fill_batches(store, settings, start.plans, record.versions, say)
     with start.store() as store:
         publish(store, settings.prefix, record, say if warm else lambda line: None)

@@ -24,7 +24,10 @@ class Tuning:
             "mini_batch_ms": self.mini_batch_ms,
             "checkpoint_interval_ms": self.checkpoint_interval_ms,
             "idle_timeout_ms": self.idle_timeout_ms,
-            "flink_options": {"state.backend.type": {"heap": "hashmap"}.get(self.state_backend, self.state_backend)},
+            "flink_options": {
+                "state.backend.type": {"heap": "hashmap"}.get(self.state_backend, self.state_backend),
+                "pipeline.object-reuse": "true",
+            },
         }
 
     @property

@@ -43,7 +43,9 @@ buys = EventSource("buys", event_time="ts", time_unit="us", schema=Buy)
 copies = EventSource("copies", event_time="ts", time_unit="us", schema=Copy, unique="id", within="1h", sequence="n")
 sales = union("sales", buys, copies)
 items = TableSource("items", key="x", valid_from="since", time_unit="us", schema=Item)
-makers = TableSource("makers", key="kind", valid_from="since", time_unit="us", schema=Maker)
+makers = TableSource(
+    "makers", key="kind", valid_from="since", time_unit="us", schema=Maker, time_range=("1900", "2100")
+)
 
 
 @feature_group(name="bought", entity="u", owner="tests", retention="3650d")

@@ -16,7 +16,7 @@ CREATE TABLE `items` (
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
   `_ahead` AS FALSE,
-  `_rowtime` AS TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000) + 3155760000000, 3),
+  `_rowtime` AS TO_TIMESTAMP_LTZ(GREATEST(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 0) + 3155760000000, 3),
   WATERMARK FOR `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) > `_ktime` THEN `_ktime` ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END - INTERVAL '15.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -367,11 +367,11 @@ INSERT INTO `items__dlq`
 SELECT 'p.items', `_partition`, `_offset`, `_ts` / 1000, `_why`, COALESCE(`_detail`, CASE WHEN `_ahead` IS TRUE THEN 'event time is over 60 s ahead of the record''s time' END),
   COALESCE(`_payload`, SUBSTRING(TO_BASE64(`_raw`), 1, 955732)),
   COALESCE(`_sha256`, SHA256(`_raw`))
-FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN `x` IS NULL THEN 'null_entity' END AS `_why` FROM `items`)
+FROM (SELECT *, CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`x` IS NULL) THEN 'null_entity' END AS `_why` FROM `items`)
 WHERE `_why` IS NOT NULL;
 
 INSERT INTO `items__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('items|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN `x` IS NULL THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `items`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`x` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `items`) AS `e`
 GROUP BY `outcome`;

@@ -32,6 +32,7 @@ from tests.support.wait import until
 
 GROUPS = "bought,by_kind"
 TOPICS = ("buys", "copies", "items", "makers")
+CENTURY = -2_208_988_800_000_000  # 1900-01-01
 USERS, KINDS = "abcd", ("book", "toy", "food")
 
 
@@ -48,8 +49,8 @@ class Running:
     def job(self) -> JobHandle:
         return self.jobs[-1]
 
-    def start(self, parallelism: int) -> None:
-        self.jobs.append(start_stream(self.settings, GROUPS, Tuning(parallelism=parallelism)))
+    def start(self, parallelism: int, *, fresh: bool = False) -> None:
+        self.jobs.append(start_stream(self.settings, GROUPS, Tuning(parallelism=parallelism), fresh=fresh))
 
     def send(self, **records: list[Record]) -> None:
         """Send records in turn to the two partitions of their topics, in the order that they are given."""
@@ -77,6 +78,10 @@ class Running:
             return dict(
                 parse_progress([source], store.replies(read_commands(self.job.group_id, [source])))[source].counts
             )
+
+    def read_all(self, tables: tuple[str, ...]) -> bool:
+        """True when the job has seen every row that was sent."""
+        return all(self.counts(table)["accepted"] == len(getattr(self.sent, table)) for table in tables)
 
     def marks(self) -> set[int]:
         with OnlineStore(self.settings.redis, namespace=self.settings.prefix) as store:
@@ -123,7 +128,10 @@ FIRST = {
         item(20_000_000, 1, None, "zoo"),
         item(20_000_001 + MINUTE, 1, 1_000, "later"),
     ],
-    "makers": [{"since": START, "kind": kind, "country": c} for kind, c in (("toy", "there"), ("book", "here"))],
+    "makers": [
+        {"since": CENTURY, "kind": "toy", "country": "there"},
+        {"since": START, "kind": "book", "country": "here"},
+    ],
 }
 
 
@@ -245,3 +253,12 @@ def test_a_job_that_goes_on_knows_the_rows_of_before(running: Running) -> None:
 
 
 assert set(BOUGHT) == {f.name for f in table_groups.Bought.plan.features} - {"live"}  # type: ignore[attr-defined]
+
+
+@pytest.mark.slow
+def test_readers_move_when_a_new_job_has_closed_what_the_old_one_had(running: Running) -> None:
+    """The table has been quiet for long, so the new job waits for it."""
+    (before,) = running.marks()
+    running.start(parallelism=2, fresh=True)
+    assert running.marks() == {before}
+    assert running.wrong(before) == []

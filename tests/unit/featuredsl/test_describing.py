@@ -206,10 +206,12 @@ def test_explain_says_what_a_stream_keeps_of_a_table(tmp_path: Path) -> None:
     file = tmp_path / "definitions.py"
     file.write_text(TABLE, encoding="utf-8")
     done = CliRunner().invoke(explain, [str(file)], catch_exceptions=False)
-    assert "table items: the newest row of each x, about 128 bytes each" in done.output
+    assert "table items for clicks+items: the newest row of each x, about 128 bytes each" in done.output
     done = CliRunner().invoke(explain, [str(file), "--json"], catch_exceptions=False)
     (group,) = json.loads(done.output)["groups"]
-    assert group["tables"] == [{"table": "items", "key": ["x"], "bytes_per_row": 64 + 2 * (8 + 24)}]
+    assert group["tables"] == [
+        {"table": "items", "key": ["x"], "source": "clicks+items", "bytes_per_row": 64 + 2 * (8 + 24)}
+    ]
 
 
 def test_explain_as_json(tmp_path: Path) -> None:

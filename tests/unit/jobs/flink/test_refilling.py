@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from featuredsl import EventSource, feature, feature_group, lifetime, session, union, window
+from featuredsl import EventSource, TableSource, feature, feature_group, lifetime, session, union, window
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.plan import GroupPlan
 from featuredsl.tiles import MAX_AHEAD_S, store_layout
@@ -43,6 +43,26 @@ def last(source: EventSource, **options: object) -> object:
 
     x.__annotations__["e"] = source
     return feature(freshness="realtime", **options)(x)  # type: ignore[arg-type]
+
+
+def test_of_a_table_everything_is_needed() -> None:
+    items = TableSource("items", key="x", valid_from="since", schema={"x": int, "price": int})
+
+    def spend(e: object) -> int:
+        return e.join(items).price.sum()  # type: ignore[attr-defined, no-any-return]
+
+    spend.__annotations__["e"] = plain
+    plan = group(feature(freshness="5m", window="1h")(spend))
+    assert needed_us(items.records, [plan]) is None
+    assert needed_us(plain, [plan]) is not None
+    program = statements(
+        [GroupTarget(plan, store_layout(plan))],
+        StreamConfig("k:1", "redis://r:1", "", "g", {"items": "items.refill-1"}),
+    )
+    (table,) = (text for text in program if text.startswith("CREATE TABLE `items` "))
+    assert "'topic' = 'items;items.refill-1'" in table
+    (letters,) = (text for text in program if text.startswith("INSERT INTO `items__dlq`"))
+    assert letters.endswith("AND `_topic` = 'items'")
 
 
 HOUR_BACK = HOUR + 5 * MINUTE + 2 * DAY

@@ -2,11 +2,11 @@ package dev.featuredsl.flink.asof;
 
 import dev.featuredsl.flink.Signatures;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Optional;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.apache.flink.table.api.DataTypes;
 import org.apache.flink.table.api.dataview.MapView;
@@ -40,8 +40,9 @@ public final class AsOf extends ProcessTableFunction<Row> {
     @Override
     public TypeInference getTypeInference(DataTypeFactory factory) {
         LinkedHashMap<String, TypeStrategy> states = new LinkedHashMap<>();
+        states.put("counts", call -> Optional.of(MapView.newMapViewDataType(DataTypes.BIGINT(), DataTypes.INT())));
         states.put("waiting", call -> joined(call)
-                .map(event -> MapView.newMapViewDataType(DataTypes.BIGINT(), DataTypes.ARRAY(event))));
+                .map(event -> MapView.newMapViewDataType(DataTypes.STRING(), event)));
         states.put("versions", call -> columns(call).map(all -> all.subList(rank(all), all.size()))
                 .map(row -> MapView.newMapViewDataType(DataTypes.BIGINT(), DataTypes.ROW(row))));
         return Signatures.of(
@@ -66,14 +67,28 @@ public final class AsOf extends ProcessTableFunction<Row> {
         return fields.stream().map(DataTypes.Field::getName).collect(Collectors.toList()).indexOf("_rank");
     }
 
+    /** The events of a millisecond wait under its name and a number: {@code counts} says how many there are. */
     public void eval(
-            Context context, MapView<Long, Row[]> waiting, MapView<Long, Row> versions, Row input, Long eventColumns)
+            Context context,
+            MapView<Long, Integer> counts,
+            MapView<String, Row> waiting,
+            MapView<Long, Row> versions,
+            Row input,
+            Long eventColumns)
             throws Exception {
         TimeContext<Long> time = context.timeContext(Long.class);
         int rank = EVENT + eventColumns.intValue();
         Row version = columns(input, rank, input.getArity() - 1);
         if (version.getField(0) == null) {
-            wait(time, waiting, Row.join(columns(input, EVENT, rank), columns(input, rank + 1, input.getArity() - 1)));
+            long at = time.time();
+            Integer before = counts.get(at);
+            if (before == null) {
+                time.registerOnTime(at);
+            }
+            int number = before == null ? 0 : before;
+            counts.put(at, number + 1);
+            Row event = Row.join(columns(input, EVENT, rank), columns(input, rank + 1, input.getArity() - 1));
+            waiting.put(place(at, number), event);
             return;
         }
         long from = input.<Long>getFieldAs(EVENT);
@@ -81,34 +96,33 @@ public final class AsOf extends ProcessTableFunction<Row> {
         if (same == null || same.<String>getFieldAs(0).compareTo(version.getFieldAs(0)) < 0) {
             versions.put(from, version);
         }
-        forget(versions, time.currentWatermark());
+        forget(versions, times(versions), time.currentWatermark());
     }
 
-    public void onTimer(OnTimerContext context, MapView<Long, Row[]> waiting, MapView<Long, Row> versions)
+    public void onTimer(
+            OnTimerContext context,
+            MapView<Long, Integer> counts,
+            MapView<String, Row> waiting,
+            MapView<Long, Row> versions)
             throws Exception {
         long now = context.timeContext(Long.class).time();
-        Row[] due = waiting.get(now);
-        waiting.remove(now);
-        for (Row event : due) {
-            Long valid = latest(versions, event.<Long>getFieldAs(0));
+        TreeSet<Long> times = times(versions);
+        int due = counts.get(now);
+        counts.remove(now);
+        for (int i = 0; i < due; i++) {
+            Row event = waiting.get(place(now, i));
+            waiting.remove(place(now, i));
+            Long valid = times.floor(event.<Long>getFieldAs(0));
             if (valid != null) {
                 add(event, versions.get(valid));
             }
             collect(event);
         }
-        forget(versions, now);
+        forget(versions, times, now);
     }
 
-    private static void wait(TimeContext<Long> time, MapView<Long, Row[]> waiting, Row event) throws Exception {
-        long at = time.time();
-        Row[] same = waiting.get(at);
-        if (same == null) {
-            time.registerOnTime(at);
-            same = new Row[0];
-        }
-        Row[] more = Arrays.copyOf(same, same.length + 1);
-        more[same.length] = event;
-        waiting.put(at, more);
+    private static String place(long ms, int number) {
+        return ms + "/" + number;
     }
 
     private static void add(Row event, Row version) {
@@ -118,29 +132,21 @@ public final class AsOf extends ProcessTableFunction<Row> {
         }
     }
 
-    /** Removes what no event after this millisecond can see; at the ends of time, and without one, nothing. */
-    private static void forget(MapView<Long, Row> versions, Long ms) throws Exception {
-        Long needed = ms == null || Math.abs(ms / 2) > Long.MAX_VALUE / 4000 ? null : latest(versions, ms * 1000 + 999);
-        List<Long> gone = new ArrayList<>();
-        for (Long from : versions.keys()) {
-            if (needed != null && from < needed) {
-                gone.add(from);
-            }
-        }
-        for (Long from : gone) {
-            versions.remove(from);
-        }
+    private static TreeSet<Long> times(MapView<Long, Row> versions) throws Exception {
+        TreeSet<Long> found = new TreeSet<>();
+        versions.keys().forEach(found::add);
+        return found;
     }
 
-    /** From when the row is valid that is at a time in microseconds; null when there is none. */
-    private static Long latest(MapView<Long, Row> versions, long us) throws Exception {
-        Long found = null;
-        for (Long from : versions.keys()) {
-            if (from <= us && (found == null || from > found)) {
-                found = from;
+    /** Removes what no event after this millisecond can see; at the ends of time, and without one, nothing. */
+    private static void forget(MapView<Long, Row> versions, TreeSet<Long> times, Long ms) throws Exception {
+        boolean isTime = ms != null && Math.abs(ms / 2) <= Long.MAX_VALUE / 4000;
+        Long needed = isTime ? times.floor(ms * 1000 + 999) : null;
+        if (needed != null) {
+            for (Long from : times.headSet(needed)) {
+                versions.remove(from);
             }
         }
-        return found;
     }
 
     private static Row columns(Row row, int from, int to) {

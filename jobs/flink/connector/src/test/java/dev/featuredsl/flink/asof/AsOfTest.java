@@ -24,7 +24,8 @@ import org.junit.jupiter.api.Test;
 class AsOfTest {
     private static final long COLUMNS = 2;
     private final TreeSet<Long> timers = new TreeSet<>();
-    private final MapView<Long, Row[]> waiting = new MapView<>();
+    private final MapView<Long, Integer> counts = new MapView<>();
+    private final MapView<String, Row> waiting = new MapView<>();
     private final MapView<Long, Row> versions = new MapView<>();
     private final List<Row> emitted = new ArrayList<>();
     private Long now;
@@ -67,21 +68,21 @@ class AsOfTest {
     private void event(long ts, String name) throws Exception {
         now = Math.floorDiv(ts, 1000L);
         function.eval(
-                context(Context.class), waiting, versions, Row.of("k", ts, name, null, null, null, now), COLUMNS);
+                context(Context.class), counts, waiting, versions, Row.of("k", ts, name, null, null, null, now), COLUMNS);
     }
 
     private void row(long from, Long price, String kind) throws Exception {
         now = Long.MAX_VALUE;
         String rank = new RankFunction().eval(from, price, kind);
         function.eval(
-                context(Context.class), waiting, versions, Row.of("k", from, null, rank, price, kind, now), COLUMNS);
+                context(Context.class), counts, waiting, versions, Row.of("k", from, null, rank, price, kind, now), COLUMNS);
     }
 
     private void watermark(long ms) throws Exception {
         watermark = ms;
         while (!timers.isEmpty() && timers.first() <= ms) {
             now = timers.pollFirst();
-            function.onTimer(context(OnTimerContext.class), waiting, versions);
+            function.onTimer(context(OnTimerContext.class), counts, waiting, versions);
         }
     }
 
@@ -108,7 +109,7 @@ class AsOfTest {
         event(21_000, "last");
         watermark(21);
         assertEquals(joined(21_000, "last", 6L, "toy"), emitted.get(4));
-        assertTrue(waiting.isEmpty());
+        assertTrue(waiting.isEmpty() && counts.isEmpty());
     }
 
     @Test
@@ -184,7 +185,7 @@ class AsOfTest {
                 }
             }
             assertEquals(sorted(right), sorted(emitted));
-            assertTrue(waiting.isEmpty() && timers.isEmpty());
+            assertTrue(waiting.isEmpty() && counts.isEmpty() && timers.isEmpty());
             versions.clear();
         }
     }
