@@ -39,7 +39,7 @@ integration *args: setup
 # Faults of streaming jobs on real services, all of them, with the table in build/faults.json; then the other slow tests
 faults *args: setup
     @pytest tests/faults {{ args }}
-    @pytest tests/integration/flink -m slow
+    @pytest tests/integration -m slow
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup

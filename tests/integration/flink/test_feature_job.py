@@ -113,6 +113,7 @@ def test_get_prints_the_contract(running: Running, monkeypatch: pytest.MonkeyPat
     assert "events in [2026-01-01T00:10:00.000000Z, 2026-01-01T00:20:00.000000Z)" in why.output
 
 
+@pytest.mark.slow
 def test_reading_the_topics_again_fills_the_same_bytes(running: Running) -> None:
     """A start without state never writes into what readers follow: it fills a store version of its own."""
     settings = running.settings

@@ -232,7 +232,7 @@ def logged(run: Run, planted: int = 0) -> list[str]:
     return lines
 
 
-@pytest.mark.parametrize(("planted", "code"), [(0, 0), (1, 1)])
+@pytest.mark.parametrize(("planted", "code"), [pytest.param(0, 0, marks=pytest.mark.slow), (1, 1)])
 def test_parity(ran: Run, tmp_path: Path, planted: int, code: int) -> None:
     file = tmp_path / "reads.jsonl"
     file.write_text("\n".join(logged(ran, planted)) + "\n", encoding="utf-8")
