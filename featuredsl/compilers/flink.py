@@ -36,6 +36,7 @@ from featuredsl.compilers.flink_unique import unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
+from featuredsl.lateness import late_after_us
 from featuredsl.nodes import constants_of
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature
 from featuredsl.sources import EventSource
@@ -80,7 +81,8 @@ def statements(targets: Sequence[GroupTarget], config: StreamConfig) -> list[str
         keyed = readers[source.name]
         no_key = _no_key(keyed)
         ddl += [_dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
-        inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key)]
+        late_us = late_after_us(source, keyed)
+        inserts += [_dead_letters(source, no_key, config), progress_insert(source, no_key, late_us)]
         if source.name in timed:
             ddl.append(_dead_letter_table(source, "late", config))
             inserts.append(_late(source, [plan for plan in keyed if source in timed_streams([plan])], config))
