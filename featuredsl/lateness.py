@@ -11,9 +11,9 @@ from featuredsl.tiles import kept_us, streamed_readers
 
 
 def late_after_us(source: EventSource, plans: Iterable[GroupPlan]) -> int | None:
-    """The farthest that a stream of these groups looks back at a source: an event whose record is younger than its time
-    by more than that is late. None where some feature looks back without limit, so that nothing is: a lookup without
-    ttl, a session, a lifetime (its batch history takes what its tiles do not)."""
+    """The farthest that a stream of these groups looks back at a source, in microseconds: an event whose time lies
+    before its record's by more than that is late. None where some feature looks back without limit, so that none is
+    late: a lookup without ttl, a session, a lifetime (its batch history takes what its tiles do not)."""
     farthest = 0
     for _, feature in streamed_readers(source, plans):
         reach_us = None if needs_history(feature) else kept_us(feature)

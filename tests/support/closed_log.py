@@ -31,7 +31,7 @@ PER_MINUTE = 40
 
 @dataclass
 class ClosedLog:
-    """Visits in time, late ones, and late ones that a window has refused after a restart. Times are relative to `START`:
+    """Visits in time, late ones, and late ones that a window refused after a restart. Times are relative to `START`:
     up to `end` events were sent, up to `closed` both partitions have let the minutes close."""
 
     settings: Settings
