@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from featuredsl import EventSource, feature, feature_group, lifetime, session, tumbling, union, window
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.lateness import late_after_us
 from featuredsl.plan import GroupPlan
+from featuredsl.testing import table
 from featuredsl.tiles import store_layout
 from featuredsl.times import DAY, HOUR, MINUTE, SECOND
 
+MIDNIGHT = 1_767_225_600_000_000  # 2026-01-01
 SCHEMA = {"u": str, "x": int}
-taps = EventSource("taps", event_time="ts", schema=SCHEMA)
+taps = EventSource("taps", event_time="ts", schema=SCHEMA, time_unit="us")
 views = EventSource("views", event_time="ts", schema=SCHEMA)
 both = union("both", taps, views)
 
@@ -99,6 +103,30 @@ class Life:
 )
 def test_the_farthest_look_back_of_all_groups_decides(groups: list[type], expected: int | None) -> None:
     assert late_after_us(taps, [plan_of(group) for group in groups]) == expected
+
+
+@pytest.mark.parametrize(
+    ("group", "seen_for"),
+    [
+        (Sliding, 65 * MINUTE - 1),
+        (Moved, 3 * HOUR + 5 * MINUTE + 30 * SECOND - 1),
+        (Complete, 2 * DAY - 1),
+        (Kept, 7 * DAY + 250),
+    ],
+)
+def test_no_feature_sees_an_event_when_its_record_makes_it_late(group: type, seen_for: int) -> None:
+    """`seen_for`: how long after it an event at midnight is seen at most, by the definitions of windows and tiers."""
+    rng, name = random.Random(3), next(iter(plan_of(group).features)).name
+    late_after = late_after_us(taps, [plan_of(group)])
+    assert late_after is not None
+    assert seen_for <= late_after
+    for event_us in (MIDNIGHT, MIDNIGHT - 1, *(MIDNIGHT + rng.randrange(DAY) for _ in range(20))):
+        asked = [event_us + late_after + later for later in (1, 2, rng.randrange(1, DAY))]
+        at = [{"u": "a", "ts": t} for t in (*asked, MIDNIGHT + seen_for, MIDNIGHT + seen_for + 1)]
+        found = [row[name] for row in table(group, events={"taps": [{"ts": event_us, "u": "a", "x": 1}]}, at=at)]
+        assert set(found[:3]) <= {0, None}
+        if event_us == MIDNIGHT:
+            assert (found[3], bool(found[4])) == (1, False)
 
 
 def test_a_source_is_judged_by_its_own_readers() -> None:
