@@ -45,6 +45,7 @@ from featuredsl.compilers.flink_unique import unique_functions, unique_views
 from featuredsl.compilers.flink_wide import wide_functions, wide_tiles
 from featuredsl.compilers.scalar import FLINK, render
 from featuredsl.errors import UnsupportedError
+from featuredsl.lateness import late_after_us
 from featuredsl.nodes import constants_of
 from featuredsl.plan import GroupPlan, LookupFeature, StoredFeature, keys_of
 from featuredsl.sources import EventSource, UnionOf
@@ -105,7 +106,8 @@ def _read(plans: Sequence[GroupPlan], config: StreamConfig) -> tuple[list[str], 
     inserts: list[str] = []
     for name, source in every.items():
         ddl += [dead_letter_table(source, "dlq", config), progress_sink(source, config.redis, config.group_id)]
-        inserts += [dead_letters(source, no_keys[name], config), progress_insert(source, no_keys[name])]
+        late_us = None if name in tables else late_after_us(source, readers[name])
+        inserts += [dead_letters(source, no_keys[name], config), progress_insert(source, no_keys[name], late_us)]
         if name in timed:
             ddl.append(dead_letter_table(source, "late", config))
             late = [plan for plan in readers[name] if source in timed_streams([plan])]

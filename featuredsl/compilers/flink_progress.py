@@ -13,6 +13,7 @@ from featuredsl.online.progress import (
     COUNT_FIELD,
     FUTURE_TIME,
     HEARTBEAT,
+    LATE,
     NEWEST_FIELD,
     NULL_ENTITY,
     WIDTH,
@@ -51,9 +52,17 @@ def progress_sink(source: EventSource, redis: str, group_id: str) -> str:
     return f"CREATE TABLE {FLINK.ident(source.name + '__progress')} (\n  {columns}\n) WITH (\n  {body}\n)"
 
 
-def progress_insert(source: EventSource, no_key: str) -> str:
+def is_late(late_after_us: int) -> str:
+    """True for an event more than that older than its record; before the year 0 Flink knows no time of an event."""
+    seen_until = f"TO_TIMESTAMP_LTZ((`_ts` + {late_after_us}) / 1000, 3)"
+    return f"COALESCE({seen_until} < `_ktime`, `_ts` < 0)"
+
+
+def progress_insert(source: EventSource, no_key: str, late_after_us: int | None) -> str:
     """Counts and newest event times by outcome; `no_key` is true where the key of some group is null."""
     repeated = "`_outcome`, " if source.unique else ""
+    if late_after_us is not None:
+        repeated += f"CASE WHEN {is_late(late_after_us)} THEN {FLINK.text(LATE)} END, "
     outcome = (
         f"CASE WHEN `_heartbeat` IS TRUE THEN {FLINK.text(HEARTBEAT)} "
         f"ELSE COALESCE({reason(no_key)}, {repeated}{FLINK.text(ACCEPTED)}) END"

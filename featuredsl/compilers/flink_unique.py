@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Sequence
 from featuredsl.compilers.flink_sources import arrival_of, records_of
 from featuredsl.compilers.flink_tables import null_keys, rowtime_of, uid
 from featuredsl.compilers.scalar import FLINK
+from featuredsl.lateness import late_after_us
 from featuredsl.plan import GroupPlan
 from featuredsl.sources import EventSource
 from featuredsl.tiles import remembered_us
@@ -39,10 +40,11 @@ def unique_views(source: EventSource, plans: Sequence[GroupPlan]) -> list[str]:
     if not source.unique:
         return []
     shared = ", ".join([*_columns(source), "`_ts`"])
+    counted = shared if late_after_us(source, plans) is None else f"{shared}, `_ktime`"
     keyed = _keyed(source, plans)
     nothing = "CAST(NULL AS STRING)"
-    events = f"SELECT {shared}, {nothing} AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome`"
-    others = f"SELECT {shared}, `_reject`, `_heartbeat`, `_ahead`, {nothing}"
+    events = f"SELECT {counted}, {nothing} AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome`"
+    others = f"SELECT {counted}, `_reject`, `_heartbeat`, `_ahead`, {nothing}"
     seen = (
         f"{events} FROM {_first_arrival(source, plans, 'keyed')}\n"
         f"UNION ALL {others} FROM {records_of(source)}\nWHERE NOT ({keyed})"

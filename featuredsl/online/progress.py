@@ -22,9 +22,11 @@ DUPLICATE: Final = "duplicate"
 DUPLICATE_EARLIER: Final = "duplicate_earlier"
 """A duplicate that is older than its event, which came first: where all are known, it would have been the event."""
 REPEATED: Final = (DUPLICATE, DUPLICATE_EARLIER)
+LATE: Final = "late"
+"""An event like those accepted, but older than any streamed feature of its source looked back when its record came."""
 REJECTED: Final = tuple(dict.fromkeys((*PARSE_REASONS, *VALIDATE_REASONS, FUTURE_TIME, NULL_ENTITY)))
 """Every reason of a dead letter of a feature job."""
-OUTCOMES: Final = (ACCEPTED, HEARTBEAT, *REPEATED, *REJECTED)
+OUTCOMES: Final = (ACCEPTED, LATE, HEARTBEAT, *REPEATED, *REJECTED)
 COUNT_FIELD: Final = "n"
 NEWEST_FIELD: Final = "t"
 WIDTH: Final = 19
@@ -82,7 +84,7 @@ def key(group_id: str, source: str, outcome: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SourceProgress:
-    """`counts` by outcome (those that happened); `newest_us` of accepted events, `heartbeat_us` of heartbeats."""
+    """`counts` by outcome (those that happened); `newest_us` of events, late ones too, `heartbeat_us` of heartbeats."""
 
     counts: Mapping[str, int]
     newest_us: int | None = None
@@ -91,7 +93,7 @@ class SourceProgress:
     @property
     def rejected(self) -> dict[str, int]:
         """Dead letters by reason."""
-        return {name: n for name, n in self.counts.items() if name not in (ACCEPTED, HEARTBEAT, *REPEATED)}
+        return {name: n for name, n in self.counts.items() if name in REJECTED}
 
     @property
     def duplicates(self) -> int:
@@ -119,7 +121,7 @@ def parse_progress(sources: Sequence[str], replies: Sequence[Any]) -> dict[str, 
         times = {outcome: int(reply[1]) for outcome, reply in read.items() if reply[1] is not None}
         found[source] = SourceProgress(
             {outcome: int(reply[0]) for outcome, reply in read.items()},
-            times.get(ACCEPTED) or None,
+            max(times.get(ACCEPTED, 0), times.get(LATE, 0)) or None,
             times.get(HEARTBEAT) or None,
         )
     return found

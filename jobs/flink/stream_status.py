@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from featuredsl.errors import FeatureError
-from featuredsl.online.progress import ACCEPTED, HEARTBEAT
+from featuredsl.online.progress import ACCEPTED, HEARTBEAT, LATE
 from featuredsl.online.store import OnlineStore
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
@@ -46,7 +46,7 @@ class StreamStatus:
     def tables(self) -> Iterator[Table]:
         """The same for people; no table where there is nothing."""
         data = self.as_data()
-        columns = ("job", "state", "checkpoint age", "unread", "accepted", "duplicates", "rejected")
+        columns = ("job", "state", "checkpoint age", "unread", "accepted", "late", "duplicates", "rejected")
         if jobs := data["jobs"]:
             yield columns, [[_text(job[name]) for name in _JOB_CELLS] for job in jobs]
         if groups := data["groups"]:
@@ -55,7 +55,7 @@ class StreamStatus:
             yield header, [[_text(group[name]) for name in cells] for group in groups]
 
 
-_JOB_CELLS = ("job", "state", "checkpoint_age_s", "unread_records", "accepted", "duplicates", "rejected")
+_JOB_CELLS = ("job", "state", "checkpoint_age_s", "unread_records", "accepted", "late", "duplicates", "rejected")
 
 
 def stream_status(settings: Settings) -> StreamStatus:
@@ -82,6 +82,7 @@ def _job(job: JobLook, now_us: int) -> dict[str, Any]:
         "checkpoint_age_s": _age(job.checkpoint_us, now_us),
         "unread_records": sum(job.unread.values()) if job.unread else None,
         "accepted": sum(progress.counts.get(ACCEPTED, 0) for progress in job.progress.values()),
+        "late": sum(progress.counts.get(LATE, 0) for progress in job.progress.values()),
         "heartbeats": sum(progress.counts.get(HEARTBEAT, 0) for progress in job.progress.values()),
         "duplicates": sum(progress.duplicates for progress in job.progress.values()),
         "rejected": rejected,

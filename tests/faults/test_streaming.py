@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 import time
+from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -40,18 +41,23 @@ pytestmark = pytest.mark.timeout(900)
 
 
 def test_permutation_and_repeats(running: Running) -> None:
-    running.log.send(running.log.random(3000))
+    running.send(running.log.random(3000))
     running.check("random order, a tenth sent twice")
 
 
 def test_events_beyond_every_window_change_nothing(running: Running) -> None:
-    hour = [running.log.event(ts=running.log.start_ms - 3_600_000 - n, u="u1") for n in range(30)]
+    """Nothing looks back by more than the hour of the latest value, to the millisecond, from the record's time."""
+    log, hour = running.log, 3_600_000
     before = running.caught_up()
-    running.log.send(hour)
+    beyond = [log.event(ts=log.start_ms - hour - n, u="u1") for n in range(30)]
+    log.good += beyond
+    log.late += 29
+    log.send_bytes([json.dumps(event).encode() for event in beyond], timestamp=log.start_ms)
     after = running.caught_up()
     ring = running.layout.key(("u1",), "R").encode()
     assert after[ring] == before[ring]
     running.check("1 % of the events later than every window")
+    running.check_counts()
 
 
 def test_records_that_are_no_events(running: Running) -> None:
@@ -104,7 +110,7 @@ def test_records_that_are_no_events(running: Running) -> None:
 
 
 def test_one_partition_is_silent(running: Running) -> None:
-    running.log.send(running.log.random(200), partition=1)
+    running.send(running.log.random(200), partition=1)
     running.check("one of two partitions silent")
 
 
@@ -118,7 +124,7 @@ def test_script_flush(running: Running) -> None:
     flusher = threading.Thread(target=flush)
     flusher.start()
     try:
-        running.log.send(running.log.random(3000))
+        running.send(running.log.random(3000))
         running.caught_up()
     finally:
         stop.set()
@@ -133,7 +139,7 @@ def test_redis_stands_still(running: Running) -> None:
         store.read(ref)
         running.server.signal(signal.SIGSTOP)
         try:
-            running.log.send(running.log.random(1000))
+            running.send(running.log.random(1000))
             asked = time.monotonic()
             with pytest.raises(DependencyError):
                 store.read(ref)
@@ -152,7 +158,7 @@ def test_redis_stands_still(running: Running) -> None:
 def test_redis_is_full(running: Running) -> None:
     client = running.server.client
     client.config_set("maxmemory", 1_000_000)
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     with pytest.raises(DependencyError):
         running.job.wait_lag_zero(4)
     client.config_set("maxmemory", 0)
@@ -167,7 +173,7 @@ def test_checkpoints_cannot_be_written(running: Running) -> None:
     failed = failed_checkpoints(running)
     folder.rename(aside)
     folder.write_text("a file where the folder was: nothing can be written below it")
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     until(lambda: failed_checkpoints(running) > failed, 60, "a checkpoint fails")
     expected = recount(running.layout, running.log.good)
     until(lambda: running.server.stored(running.layout.key_prefix) == expected, 30, "events are processed all the same")
@@ -188,7 +194,7 @@ def test_a_hot_key(running: Running) -> None:
     hot = [log.event(u="hot", q=log.rng.randrange(9)) for _ in range(16_000)]
     burst = hot + [log.event() for _ in range(4_000)]
     log.rng.shuffle(burst)
-    log.send(burst)
+    running.send(burst)
     running.check("burst of 20,000 events, 80 % on one key", time.monotonic())
     running.check_no_failure()
 
@@ -207,20 +213,24 @@ def test_taskmanager_is_killed_again_and_again(running: Running) -> None:
 
 def kill_taskmanager(running: Running) -> None:
     """Kill it while it works, start it again at once."""
-    running.log.send(running.log.random(5000))
+    running.send(running.log.random(5000))
     taskmanager = StackProcess.find(running.settings.home, "flink", "flink-taskmanager")
     taskmanager.kill()
     ended = time.monotonic()
     taskmanager.restart()
-    running.log.send(running.log.random(5000))
+    running.send(running.log.random(5000))
     running.check("kill -9 TaskManager", ended)
     running.failures = running.job.exceptions()
+    running.visits.send_late(5)
+    running.caught_up()
+    assert running.visits.wrong(running.server.url) == []
 
 
 @pytest.mark.slow
 def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
     running.server.signal(signal.SIGKILL)
-    running.log.send(running.log.random(500))
+    running.marks.forget()
+    running.send(running.log.random(500))
     time.sleep(2)
     running.server.start()
     with OnlineStore(running.server.url) as store:
@@ -238,7 +248,7 @@ def test_redis_comes_back_empty_and_is_rebuilt(running: Running) -> None:
 @pytest.mark.slow
 def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     before, version = running.caught_up(), running.layout.version
-    limits = Objective({**SLACK_US, "realtime": 1_000_000}, fire_after=2, clear_after=1)
+    limits = Objective({**SLACK_US, "realtime": 1_000_000, "5m": 10**18}, fire_after=2, clear_after=1)
     watcher = Watcher(running.settings, limits)
     with OnlineStore(running.server.url, namespace=running.settings.prefix) as store:
 
@@ -248,8 +258,9 @@ def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
 
         assert look() == "ok"
         until(lambda: look() and samples(watcher.text)["featuredsl_stream_uncommitted_records"] == 0, 20, "committed")
-        accepted = f'outcome="accepted"}} {len(running.log.good)}\n'
-        assert accepted in watcher.text
+        accepted, late = len(running.log.good) - running.log.late, running.log.late
+        for outcome, count in (("accepted", accepted), ("late", late)):
+            assert f'source="taps",outcome="{outcome}"}} {count}\n' in watcher.text
         found = samples(watcher.text)
         assert found["featuredsl_stream_job_up"] == 1
         assert 0 <= found["featuredsl_stream_checkpoint_age_seconds"] < 60
@@ -272,32 +283,36 @@ def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     assert events[0]["subject"] == f"faulty/{version}/$freshness"
     assert "CANCELED" in events[0]["data"]["threshold_reason"]
     status = stream_status(running.settings).as_data()
-    assert status["jobs"][0]["accepted"] == len(running.log.good)
+    visits = len(running.visits.counted) + running.visits.sent_late
+    assert (status["jobs"][0]["accepted"], status["jobs"][0]["late"]) == (accepted + 1 + visits, late)
     assert status["groups"][0]["waiting_records"] == 0
 
 
 def samples(text: str) -> dict[str, float]:
-    """Value by metric; of several samples the last."""
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    return {line.partition("{")[0]: float(line.rpartition(" ")[2]) for line in lines}
+    """Value by metric, summed over its samples."""
+    found: dict[str, float] = defaultdict(float)
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            found[line.partition("{")[0]] += float(line.rpartition(" ")[2])
+    return found
 
 
 @pytest.mark.slow
 def test_broker_is_killed(running: Running) -> None:
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     broker = StackProcess.find(running.settings.home, "kafka", "kafka")
     broker.kill()
     time.sleep(20)
     broker.restart()
     ended = time.monotonic()
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     running.check("kill -9 broker for 20 s", ended)
     running.check_counts()
 
 
 @pytest.mark.slow
 def test_broker_stands_still(running: Running) -> None:
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     broker = StackProcess.find(running.settings.home, "kafka", "kafka")
     os.kill(broker.record.pid, signal.SIGSTOP)
     try:
@@ -305,21 +320,21 @@ def test_broker_stands_still(running: Running) -> None:
     finally:
         os.kill(broker.record.pid, signal.SIGCONT)
     ended = time.monotonic()
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     running.check("broker frozen for 40 s", ended)
     running.check_counts()
 
 
 @pytest.mark.slow
 def test_jobmanager_is_killed(running: Running) -> None:
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     running.job.checkpoint()
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     jobmanager = StackProcess.find(running.settings.home, "flink", "flink-jobmanager")
     jobmanager.kill()
     ended = time.monotonic()
     jobmanager.restart()
-    running.log.send(running.log.random(1000))
+    running.send(running.log.random(1000))
     wait_for_slots(running)
     running.restart()
     running.check("kill -9 JobManager, resumed from the retained checkpoint", ended)
@@ -334,10 +349,10 @@ def wait_for_slots(running: Running) -> None:
 @pytest.mark.slow
 def test_rescaled_by_savepoint(running: Running) -> None:
     for parallelism in (2, 1):
-        running.log.send(running.log.random(1000))
+        running.send(running.log.random(1000))
         begun = time.monotonic()
         savepoint = running.job.stop()
-        running.log.send(running.log.random(1000))
+        running.send(running.log.random(1000))
         running.restart(restore=savepoint, parallelism=parallelism)
         running.check(f"stopped with a savepoint, restored with parallelism {parallelism}", begun)
         running.check_counts()

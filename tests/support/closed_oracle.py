@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Sequence
 from typing import Any
 
 from featuredsl.times import MINUTE, SECOND
@@ -19,6 +21,13 @@ def visit(at: int, u: str | None, x: int, page: str) -> Event:
 
 def heartbeat(at: int) -> Event:
     return {"ts": START + at, "heartbeat": True}
+
+
+def random_visits(rng: random.Random, start: int, end: int, count: int, users: Sequence[str]) -> list[Event]:
+    """Events of some time, up to 30 s out of order, so that none is late for a watermark of that delay."""
+    times = rng.sample(range(start, end), count)
+    events = [visit(t, rng.choice(users), rng.randrange(-9, 9), f"p{rng.randrange(50):02}") for t in times]
+    return sorted(events, key=lambda event: event["ts"] + rng.randrange(30 * SECOND))
 
 
 Row = tuple[int, int, str]

@@ -46,6 +46,8 @@ class EventLog:
     good: list[Event] = field(default_factory=list)
     bad: Counter[str] = field(default_factory=Counter)
     heartbeats: int = 0
+    late: int = 0
+    """How many of the good events are counted as late."""
 
     def event(self, **given: Any) -> Event:
         """An event of the last nine minutes before the start."""

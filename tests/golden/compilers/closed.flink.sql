@@ -399,7 +399,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `tv__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('tv|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3900000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `web__dlq`
@@ -412,7 +412,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `web__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('web|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 864090000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `web__late`
@@ -431,7 +431,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `app__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('app|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 864090000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `app__late`

@@ -109,8 +109,8 @@ SELECT MOD(HASH_CODE(`_key`), 4096) AS `_shard`, `_key`, `_ts` AS `_at`, `n` AS 
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND `id` IS NOT NULL AND NOT ((`u` IS NULL));
 
 CREATE TEMPORARY VIEW `copies__seen` AS
-SELECT `u`, `id`, `x`, `n`, `_ts`, CAST(NULL AS STRING) AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome` FROM TABLE(fdsl_first_arrival(input => TABLE `copies__keyed` PARTITION BY `_shard`, withinUs => CAST(120000000 AS BIGINT), keepUs => CAST(4170000000 AS BIGINT), uid => 'unique-copies'))
-UNION ALL SELECT `u`, `id`, `x`, `n`, `_ts`, `_reject`, `_heartbeat`, `_ahead`, CAST(NULL AS STRING) FROM `copies__records`
+SELECT `u`, `id`, `x`, `n`, `_ts`, `_ktime`, CAST(NULL AS STRING) AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome` FROM TABLE(fdsl_first_arrival(input => TABLE `copies__keyed` PARTITION BY `_shard`, withinUs => CAST(120000000 AS BIGINT), keepUs => CAST(4170000000 AS BIGINT), uid => 'unique-copies'))
+UNION ALL SELECT `u`, `id`, `x`, `n`, `_ts`, `_ktime`, `_reject`, `_heartbeat`, `_ahead`, CAST(NULL AS STRING) FROM `copies__records`
 WHERE NOT (`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND `id` IS NOT NULL AND NOT ((`u` IS NULL)));
 
 CREATE TEMPORARY VIEW `copies` AS
@@ -122,8 +122,8 @@ SELECT MOD(HASH_CODE(`_key`), 4096) AS `_shard`, `_key`, `at` AS `_at`, `_ts` AS
 WHERE `_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND `id` IS NOT NULL AND `u` IS NOT NULL AND NOT ((`u` IS NULL));
 
 CREATE TEMPORARY VIEW `resends__seen` AS
-SELECT `u`, `id`, `x`, `at`, `_ts`, CAST(NULL AS STRING) AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome` FROM TABLE(fdsl_first_arrival(input => TABLE `resends__keyed` PARTITION BY `_shard`, withinUs => CAST(120000000 AS BIGINT), keepUs => CAST(4170000000 AS BIGINT), uid => 'unique-resends'))
-UNION ALL SELECT `u`, `id`, `x`, `at`, `_ts`, `_reject`, `_heartbeat`, `_ahead`, CAST(NULL AS STRING) FROM `resends__records`
+SELECT `u`, `id`, `x`, `at`, `_ts`, `_ktime`, CAST(NULL AS STRING) AS `_reject`, FALSE AS `_heartbeat`, FALSE AS `_ahead`, `_outcome` FROM TABLE(fdsl_first_arrival(input => TABLE `resends__keyed` PARTITION BY `_shard`, withinUs => CAST(120000000 AS BIGINT), keepUs => CAST(4170000000 AS BIGINT), uid => 'unique-resends'))
+UNION ALL SELECT `u`, `id`, `x`, `at`, `_ts`, `_ktime`, `_reject`, `_heartbeat`, `_ahead`, CAST(NULL AS STRING) FROM `resends__records`
 WHERE NOT (`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND `_ahead` IS NOT TRUE AND `id` IS NOT NULL AND `u` IS NOT NULL AND NOT ((`u` IS NULL)));
 
 CREATE TEMPORARY VIEW `resends` AS
@@ -465,7 +465,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `copies__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('copies|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, 'accepted') END AS `outcome` FROM `copies__seen`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3990000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `copies__seen`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `copies__late`
@@ -484,7 +484,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `resends__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('resends|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, 'accepted') END AS `outcome` FROM `resends__seen`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3990000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `resends__seen`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `resends__late`

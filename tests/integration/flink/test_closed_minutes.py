@@ -32,7 +32,19 @@ from tests.conformance import session_groups
 from tests.conformance.cases_wide_sessions import WIDE_SESSION_CASES
 from tests.conformance.cases_windows import WINDOW_CASES, streamed_part
 from tests.support import closed_groups
-from tests.support.closed_oracle import CLOSED, GAP, START, Event, expected, heartbeat, live, rows_of, runs, visit
+from tests.support.closed_oracle import (
+    CLOSED,
+    GAP,
+    START,
+    Event,
+    expected,
+    heartbeat,
+    live,
+    random_visits,
+    rows_of,
+    runs,
+    visit,
+)
 from tests.support.feature_job import expected_and_found, publish_in_order
 from tests.support.stack import TestStack
 from tests.support.wide_cases import same
@@ -173,11 +185,10 @@ def test_a_read_in_the_past_says_that_it_is_ahead(running: Running) -> None:
 def send_random(running: Running, rng: random.Random, start: int, minutes: int) -> int:
     """Events of some minutes, up to 30 s out of order, and heartbeats that close them; what is closed then."""
     end = start + minutes * MINUTE
-    times = rng.sample(range(start, end), 25 * minutes)
-    events = [visit(t, rng.choice("abcd"), rng.randrange(-9, 9), f"p{rng.randrange(50):02}") for t in times]
+    events = random_visits(rng, start, end, 25 * minutes, "abcd")
     running.counted += events
     parts: tuple[list[Event], list[Event]] = ([], [])
-    for event in sorted(events, key=lambda event: event["ts"] + rng.randrange(30 * SECOND)):
+    for event in events:
         parts[rng.randrange(2)].append(event)
     closing = heartbeat(end + 30 * SECOND)
     running.send([*parts[0], closing], [*parts[1], closing])

@@ -65,12 +65,12 @@ class Running:
     job: JobHandle
     sent: dict[str, int]
 
-    def send(self, topic: str, *by_partition: list[Record]) -> None:
-        """Send to the partitions, and do not wait."""
-        out = producer(self.settings.require("kafka"))
+    def send(self, topic: str, *by_partition: list[Record], timestamp_ms: int = 0) -> None:
+        """Send to the partitions, by default as records of now, and do not wait."""
+        out, to = producer(self.settings.require("kafka")), self.settings.prefix + topic
         for partition, records in enumerate(by_partition):
             for record in records:
-                out.produce(self.settings.prefix + topic, json.dumps(record).encode(), partition=partition)
+                out.produce(to, json.dumps(record).encode(), partition=partition, timestamp=timestamp_ms)
             self.sent[topic] = self.sent.get(topic, 0) + len(records)
         out.flush(30)
 
@@ -114,6 +114,15 @@ def order(record: Record) -> tuple[Any, ...]:
     return (record.get("at", 0), record["ts"], *row)
 
 
+def send_at_the_edge(running: Running) -> None:
+    """The window of 6 h is read in tiles of 1 h, so at most 7 h back from the record's time, a millisecond: three of
+    five events are not late, two are, and one of these comes twice."""
+    sent_ms = START // 1000 + 7
+    at = sent_ms * 1000 - 7 * 60 * MINUTE
+    rows = [("b1", at), ("b2", at - 1), ("b2", at - 1), ("b3", at + 1), ("b4", at - 999), ("b5", at + 999)]
+    running.send("within", [{"ts": ts, "u": "edge", "id": i, "x": 1} for i, ts in rows], timestamp_ms=sent_ms)
+
+
 def test_the_cases_of_duplicates_read_back_their_values(running: Running) -> None:
     cases = list(streamed_cases())
     assert len(cases) == 5
@@ -126,6 +135,7 @@ def test_the_cases_of_duplicates_read_back_their_values(running: Running) -> Non
             known = [r for r in records if r["ts"] < asked and r.get("at", asked) <= asked]
             running.send(source, sorted(known, key=order))
             reads.append((case.group.name, tagged((u,), f"q{number}", read)[0], asked, values))
+    send_at_the_edge(running)
     running.job.wait_lag_zero()
     found = [(*read, {name: running.read(*read[:3])[name].value for name in read[3]}) for read in reads]
     assert len(found) == 18
@@ -133,9 +143,11 @@ def test_the_cases_of_duplicates_read_back_their_values(running: Running) -> Non
 
 
 def test_duplicates_are_counted_and_are_no_dead_letters(running: Running) -> None:
-    """The four reads of the case `within` have 3, 5, 7 and 10 of its records."""
+    """The four reads of the case `within` have 3, 5, 7 and 10 of its records: of today, with old events."""
     progress = running.progress("within")
-    assert progress.counts == {"accepted": 1 + 2 + 3 + 6, "duplicate": 2 + 3 + 4 + 4}
+    assert progress.counts == {"accepted": 3, "late": 1 + 2 + 3 + 6 + 2, "duplicate": 2 + 3 + 4 + 4 + 1}
+    found = running.read("spaced", "edge", START - 60 * MINUTE)
+    assert found["n"].value == 5, "late events are in their tiles all the same"
     assert sum(progress.counts.values()) == running.sent["within"]
     for source in ("exact", "once_a_day", "resent"):
         assert sum(running.progress(source).counts.values()) == running.sent[source]
@@ -241,6 +253,6 @@ def test_copies_before_and_after_a_restart_are_one_event(running: Running) -> No
     assert (found["live"].value, found["n"].value, found["total"].value) == (2, 2, 12)
     after = running.progress("copies").counts
     grown = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
-    assert grown == {"accepted": 1, "duplicate": 2, "duplicate_earlier": 1, "heartbeat": 2}
+    assert grown == {"late": 1, "duplicate": 2, "duplicate_earlier": 1, "heartbeat": 2}
     assert sum(after.values()) == running.sent["copies"]
     assert running.job.exceptions() == []

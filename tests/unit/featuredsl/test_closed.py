@@ -219,4 +219,4 @@ def test_only_sources_of_closed_minutes_have_event_time() -> None:
     assert program.count("'topic' = 'p.clicks.late'") == program.count("'topic' = 'p.shows.late'") == 1
     plan = one(freshness="realtime", window="1h")
     live = "\n".join(statements([GroupTarget(plan, store_layout(plan, "v"))], CONFIG))
-    assert [word for word in ("WATERMARK", "_rowtime", "late", "mark-") if word in live] == []
+    assert [word for word in ("WATERMARK", "_rowtime", "__late", "mark-") if word in live] == []

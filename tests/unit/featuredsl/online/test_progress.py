@@ -25,16 +25,25 @@ def test_what_the_job_writes_is_what_is_read() -> None:
     replies[OUTCOMES.index("heartbeat")] = [b"0000000000000000002", b"1800000000000000009"]
     replies[OUTCOMES.index("duplicate")] = [b"0000000000000000005", b"1800000000000000010"]
     replies[OUTCOMES.index("duplicate_earlier")] = [b"0000000000000000001", b"1800000000000000011"]
+    replies[OUTCOMES.index("late")] = [b"0000000000000000004", b"1700000000000000000"]
+    replies[len(OUTCOMES) + OUTCOMES.index("late")] = [b"0000000000000000001", b"1700000000000000007"]
     replies[len(OUTCOMES) + OUTCOMES.index("bad_time")] = [b"0000000000000000003", b"0000000000000000000"]
     found = parse_progress(["clicks", "views"], replies)
-    assert found["clicks"].counts == {"accepted": 12, "heartbeat": 2, "duplicate": 5, "duplicate_earlier": 1}
+    assert found["clicks"].counts == {
+        "accepted": 12,
+        "late": 4,
+        "heartbeat": 2,
+        "duplicate": 5,
+        "duplicate_earlier": 1,
+    }
     assert (found["clicks"].newest_us, found["clicks"].heartbeat_us) == (
         1_800_000_000_000_000_000,
         1_800_000_000_000_000_009,
     )
     assert (found["clicks"].rejected, found["clicks"].duplicates) == ({}, 6)
     assert found["views"].rejected == {"bad_time": 3}
-    assert found["views"].newest_us is None
+    assert found["views"].newest_us == 1_700_000_000_000_000_007, "a late event is an event"
+    assert parse_progress(["clicks"], [[None, None]] * len(OUTCOMES))["clicks"].newest_us is None
 
 
 @pytest.mark.parametrize("reason", ["bad_json", "bad_utf8", "too_large", "missing_field", "future_time", "null_entity"])

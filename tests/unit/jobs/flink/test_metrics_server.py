@@ -29,7 +29,7 @@ def test_metrics_of_a_look() -> None:
         NOTE,
         RUNNING,
         NOW - 3_000_000,
-        {"busy": SourceProgress({"accepted": 5, "bad_time": 2}, NOW - 500_000)},
+        {"busy": SourceProgress({"accepted": 5, "late": 3, "bad_time": 2}, NOW - 500_000)},
         {"t1": 4, "t2": 0},
         {"t1": 9, "t2": 0},
         {"rowsRefusedAsOlder": 1},
@@ -52,6 +52,7 @@ def test_metrics_of_a_look() -> None:
     assert read["featuredsl_stream_checkpoint_age_seconds", "job"] == 3
     assert read["featuredsl_stream_unread_records", "job", "t1"] == 4
     assert read["featuredsl_stream_events_total", "accepted", "busy", "job"] == 5
+    assert read["featuredsl_stream_events_total", "busy", "job", "late"] == 3
     assert read["featuredsl_stream_events_total", "busy", "future_time", "job"] == 0
     assert read["featuredsl_stream_sink_rows_total", "job", "rowsRefusedAsOlder"] == 1
 
