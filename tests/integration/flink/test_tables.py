@@ -30,6 +30,8 @@ from tests.support.stack import TestStack
 from tests.support.table_oracle import BOUGHT, START, Record, Sent, bought, by_kind
 from tests.support.wait import until
 
+pytestmark = pytest.mark.timeout(600)
+
 GROUPS = "bought,by_kind"
 TOPICS = ("buys", "copies", "items", "makers")
 CENTURY = -2_208_988_800_000_000  # 1900-01-01
