@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FEWEST: Final = 8
 """Entities of one shape from which on columns are faster."""
-_BYTES: Final = 200_000
+_BYTES: Final = 300_000
 """So many bytes of rings are computed at once, which fit in a processor's cache."""
 _LEAST: Final = 32
 """So many entities at least make more than one part."""
