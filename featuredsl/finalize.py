@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from itertools import repeat
 
 import msgspec
 
@@ -26,8 +26,8 @@ from featuredsl.windows import TIERS
 
 NOT_FOUND, DEGRADED, STALE, EXPIRED = "NOT_FOUND", "DEGRADED", "STALE", "EXPIRED"
 DEFAULT, NULL, OK = "DEFAULT", "NULL", "OK"
-Known = tuple[RingProgram, Sequence[Value], int | None]
-"""A program, its values and the newest event inside, for one entity."""
+Known = tuple[Sequence[int | None], Sequence[Sequence[Value]]]
+"""What a program gives for some entities: the newest event inside of each, and the values of each feature."""
 ORDER = (NOT_FOUND, DEGRADED, STALE, EXPIRED, DEFAULT, NULL, OK)
 
 
@@ -56,9 +56,13 @@ class Finalizer:
         self.needed = needed_for(plan, self.names)
         self._programs = programs(plan, self.needed.features)
         self._histories = histories(plan, self.needed.features)
-        quick = {feature.name for program in self._programs for feature in program.features}
-        quick |= {feature.name for history in self._histories for feature in history.features}
+        windows = [feature for program in self._programs for feature in program.features]
+        self._quick = tuple(feature.name for feature in windows)
+        self._defaulted = [feature for feature in windows if feature.default is not None]
+        quick = {*self._quick, *(feature.name for history in self._histories for feature in history.features)}
         self._others = [feature for feature in self.needed.features if feature.name not in quick]
+        self.only_programs = set(self._quick) == set(self.names)
+        """True when the features of the programs are all features, so that what `known` gives is the answer."""
         nothing = FeatureValue(None, NOT_FOUND, None, None)
         self._blank = dict.fromkeys((feature.name for feature in self.needed.features), nothing)
         self._places: dict[str, tuple[Place, ...]] = places_of(plan)
@@ -104,16 +108,13 @@ class Finalizer:
         """What many entities can be computed by together."""
         return self._programs
 
-    @cached_property
-    def only_programs(self) -> bool:
-        """True when the features of the programs are all features, so that what `known` gives is the answer."""
-        return {name for program in self._programs for name in program.names} == set(self.names)
-
-    def known(self, found: Iterable[Known], at_us: int) -> dict[str, FeatureValue]:
-        """The features of all programs for an entity that exists; the others are still to come."""
+    def known(self, values: Sequence[FeatureValue]) -> dict[str, FeatureValue]:
+        """The features of all programs by name, of what `window_values` gives; the others are still to come."""
         known = self._blank.copy()
-        for program, values, newest in found:
-            self._put(program, values, newest, at_us, known)
+        known.update(zip(self._quick, values, strict=True))
+        for feature in self._defaulted:
+            if (null := known[feature.name]).value is None:
+                known[feature.name] = _with_status(feature, None, OK, null.as_of_us, null.event_time_us)
         return known
 
     @property
@@ -224,6 +225,17 @@ class Finalizer:
         value = _empty(feature) if match is None else match.values[self._batch_at[feature.freshness][feature.name]]
         status = OK if complete and as_of == asked else STALE
         return _with_status(feature, value, NOT_FOUND if not state.exists else status, as_of, None)
+
+
+def window_values(found: Iterable[Known], at_us: int) -> Iterator[tuple[FeatureValue, ...]]:
+    """The values of all programs in turn, without defaults, of each entity; all of them exist."""
+    columns: list[Iterator[FeatureValue]] = []
+    for newest, values in found:
+        as_of = [at_us if one is None or one < at_us else one + 1 for one in newest]
+        for column in values:
+            statuses = [NULL if value is None else OK for value in column] if None in column else repeat(OK)
+            columns.append(map(FeatureValue, column, statuses, as_of, newest))
+    return zip(*columns, strict=True)
 
 
 def _session(read: SessionRead, state: EntityState, at_us: int, status: str) -> FeatureValue:

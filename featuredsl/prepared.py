@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from importlib import import_module
+from sys import intern
 from typing import TYPE_CHECKING, Literal
 
 from featuredsl.errors import InputError, unknown
 from featuredsl.finalize import Finalizer, needed_for
 from featuredsl.horizon import HISTORY, needs_history
-from featuredsl.online.keys import KeyPart, join_key
+from featuredsl.online.codec import check_ring
+from featuredsl.online.keys import KeyPart, escape_part, join_key
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
@@ -49,8 +51,7 @@ class Place:
     """Where the features of a part stand under a store version; `read` is the layout without what they do not need.
 
     `marks` are the fields of the completed times of its batch tiers, by tier, `closed` those of its deferred streams,
-    by mark. `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all; `token`
-    is the same for places that read the same bytes.
+    by mark. `probes` are the suffixes of keys that must be asked for to know whether the entity exists at all.
     """
 
     def __init__(self, finalizer: Finalizer, whole: StoreLayout) -> None:
@@ -61,6 +62,7 @@ class Place:
         rings, wide, sessions = ({tier.name for tier in of(needed)} for of in (tile_tiers, state_tiers, session_tiers))
         self.finalizer, self.whole = finalizer, whole
         self._types = [_TYPES[column.dtype] for column in whole.entity]
+        self._only = self._types[0] if len(self._types) == 1 else None
         self.read = replace(
             whole,
             ring=whole.ring if rings else (),
@@ -75,13 +77,33 @@ class Place:
         if whole.hash_fields != self.read.hash_fields:
             self.probes.append("X")
         self.nothing = RawState(None, (None,) * len(self.read.hash_fields))
-        self.token = f"{whole.key_prefix}{'R' if self.read.ring else ''};{';'.join(self.read.hash_fields)}"
+        self.is_ring = bool(self.read.ring) and not self.read.hash_fields
+        self._before = f"{whole.key_prefix}{{"
+        self._after = ";".join(["}:R" if self.read.ring else "}:", *self.read.hash_fields])
+        self._header, self._size = self.read.header(), self.read.total_size
+
+    def name(self, text: str) -> str:
+        """Under which name the state of an entity is kept: the same for places that read the same bytes; the key of the
+        ring where `is_ring`, that is where nothing else is read."""
+        return f"{self._before}{text}{self._after}"
 
     def text(self, parts: Sequence[KeyPart]) -> str:
         """The key of an entity as one text. Raises InputError for parts that do not fit the entity."""
+        if len(parts) == 1 and type(parts[0]) is self._only:
+            return escape_part(parts[0])
         if [*map(type, parts)] != self._types:
             check_key(self.whole, parts)
         return join_key(parts)
+
+    def check(self, ring: bytes) -> None:
+        """Raises CodecError, StateError for bytes of another definition."""
+        if len(ring) != self._size or not ring.startswith(self._header):
+            check_ring(self.read, ring)
+
+    @cached_property
+    def shape(self) -> str:
+        """The same for places to whose programs a ring means the same."""
+        return intern(repr((self._size, [program.shape(self.read) for program in self.finalizer.programs])))
 
     @cached_property
     def columns(self) -> RingColumns | None:

@@ -8,9 +8,10 @@ the deadline, a read raises, or gives what was read last.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from itertools import repeat
+from typing import Final, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from featuredsl.online.keys import KeyPart
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import StoreMeta
 from featuredsl.online.operations import Operations
-from featuredsl.online.request import ReadRequest
+from featuredsl.online.request import RawRequest
 from featuredsl.prepared import Place, Prepared
 from featuredsl.read_rows import row_of, rows_of
 from featuredsl.read_states import Kept, ReadStates
@@ -56,12 +57,12 @@ class ReadOptions:
 DEFAULTS: Final = ReadOptions()
 
 
-class _Asked(msgspec.Struct, frozen=True, gc=False):
-    """One key of a read: where it stands, its parts as one text, and under which name its state is kept."""
+class _Asked(NamedTuple):
+    """Keys of a read side by side: where each stands, its parts as one text, the name under which its state is kept."""
 
-    at: Place
-    text: str
-    name: tuple[str, str]
+    places: list[Place]
+    texts: list[str]
+    names: list[str]
 
 
 class _Known(msgspec.Struct, frozen=True):
@@ -101,57 +102,53 @@ class Core:
     ) -> Steps[Rows]:
         """The steps of a read. See `FeatureReader.get`."""
         begun = self._clock()
-        error: DependencyError | None = None
-        found: dict[int, Kept] = {}
         try:
             asked, found = yield from self._read(prepared, keys, at_us, begun)
-        except DependencyError as caught:
+        except DependencyError as error:
             if (on_error or self.options.on_error) == "raise":
                 raise
-            error, asked = caught, self._asked(prepared, keys)
-        return self._rows(asked, found, begun, at_us, request, error)
+            asked = self._asked(prepared, keys)
+            named = zip(asked.places, asked.names, strict=True)
+            return Rows([self._stood_in(at, name, begun, at_us, request) for at, name in named], error)
+        return Rows(rows_of(list(zip(asked.places, found, strict=True)), at_us, request))
 
     def _read(
         self, prepared: Prepared, keys: Sequence[Key], at_us: int, begun: float
-    ) -> Steps[tuple[list[_Asked], dict[int, Kept]]]:
+    ) -> Steps[tuple[_Asked, list[Kept]]]:
         """The keys asked, and the state of every one of them."""
         if self._known.until_s == -math.inf:
             yield from self._know(begun)
         while True:
             asked = self._asked(prepared, keys)
-            found = self._hits(asked, begun)
-            missing = [i for i in range(len(asked)) if i not in found]
-            if missing or begun >= self._known.until_s:
-                moved = yield from self._fill(asked, missing, found, begun, at_us)
-                if moved:
+            hits = self._hits(asked.names, begun)
+            missing = asked if not hits else _without(asked, hits)
+            if missing.names or begun >= self._known.until_s:
+                read = yield from self._fill(asked, missing, begun, at_us)
+                if read is None:
                     continue
-                self._states.put((asked[i].name, found[i]) for i in missing)
-            return asked, found
+                self._states.put(missing.names, read)
+                if not hits:
+                    return asked, read
+                hits.update(zip(missing.names, read, strict=True))
+            return asked, [hits[name] for name in asked.names]
 
-    def _hits(self, asked: Sequence[_Asked], now_s: float) -> dict[int, Kept]:
+    def _hits(self, names: Sequence[str], now_s: float) -> dict[str, Kept]:
         if self.options.cache_ttl_s <= 0:
             return {}
-        fresh = ((i, self._states.fresh(one.name, now_s)) for i, one in enumerate(asked))
-        return {i: kept for i, kept in fresh if kept is not None}
+        fresh = ((name, self._states.fresh(name, now_s)) for name in names)
+        return {name: kept for name, kept in fresh if kept is not None}
 
-    def _fill(
-        self, asked: Sequence[_Asked], missing: Sequence[int], found: dict[int, Kept], begun: float, at_us: int
-    ) -> Steps[bool]:
-        """Read what is missing, in one round trip; True when the versions to follow have changed meanwhile.
+    def _fill(self, asked: _Asked, missing: _Asked, begun: float, at_us: int) -> Steps[list[Kept] | None]:
+        """What is missing, read in one round trip; None when the versions to follow have changed meanwhile.
 
         Completed batch times are asked before the states: a state that was read first could lack what a later mark
         says is there. The nodes of a cluster answer in any order, so times that are new come before another round trip.
         """
-        wanted = [asked[i] for i in missing]
-        places = dict.fromkeys([one.at for one in wanted])
-        reading = ReadRequest([(one.at.read, ()) for one in wanted], [one.text for one in wanted])
+        places = dict.fromkeys(missing.places)
+        rings = missing.names if all(at.is_ring for at in places) else None
+        reading = RawRequest([at.read for at in missing.places], missing.texts, rings)
         own = reading.commands
-        probes: list[tuple[int, Command]] = [
-            (i, ("EXISTS", one.at.whole.key_of(one.text, suffix)))
-            for i, one in zip(missing, wanted, strict=True)
-            if one.at.probes
-            for suffix in one.at.probes
-        ]
+        probes = _probes(missing) if any(at.probes for at in places) else []
         known = self._known
         expired = begun >= known.until_s
         named = {} if expired else known.marks
@@ -165,50 +162,36 @@ class Core:
             before, known = known.marks, known.with_more(meta, begun)
             self._known = known
             if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
-                return True
-            if any(
-                at.version != self._version(at.group) for at in {id(one.at): one.at.whole for one in asked}.values()
-            ):
-                return True
+                return None
+            if any(at.whole.version != self._version(at.whole.group) for at in dict.fromkeys(asked.places)):
+                return None
         states = reading.raw(replies[len(whole) : len(whole) + len(own)])
         answers = zip(probes, replies[len(whole) + len(own) :], strict=True)
-        alive = {i for (i, _), reply in answers if self._operations.checked(reply)}
+        for number in {number for (number, _), reply in answers if self._operations.checked(reply)}:
+            states[number] = replace(states[number], exists=True)
         marks = {at: {t: known.marks[field] for t, field in (at.marks | at.closed).items()} for at in marked}
-        for i, one, state in zip(missing, wanted, states, strict=True):
-            state = replace(state, exists=True) if i in alive else state
-            found[i] = Kept(state, marks.get(one.at, _NONE), begun, at_us)
-        return False
+        of = [marks.get(at, _NONE) for at in missing.places] if marks else repeat(_NONE)
+        return list(map(Kept, states, of, repeat(begun), repeat(at_us)))
 
-    def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> list[_Asked]:
-        places: dict[str, Place] = {}
-        asked = []
+    def _asked(self, prepared: Prepared, keys: Sequence[Key]) -> _Asked:
+        known: dict[str, Place] = {}
+        places, texts, names = [], [], []
         for group, parts in keys:
-            at = places.get(group)
+            at = known.get(group)
             if at is None:
-                at = places[group] = prepared.part(group).place(self._version(group))
+                at = known[group] = prepared.part(group).place(self._version(group))
             text = at.text(parts)
-            asked.append(_Asked(at, text, (at.token, text)))
-        return asked
+            places.append(at)
+            texts.append(text)
+            names.append(at.name(text))
+        return _Asked(places, texts, names)
 
-    def _rows(
-        self,
-        asked: Sequence[_Asked],
-        found: Mapping[int, Kept],
-        now_s: float,
-        at_us: int,
-        request: Mapping[str, Value] | None,
-        error: DependencyError | None,
-    ) -> Rows:
-        if error is None:
-            return Rows(rows_of([(one.at, found[i]) for i, one in enumerate(asked)], at_us, request))
-        return Rows([self._stood_in(one, now_s, at_us, request) for one in asked], error)
-
-    def _stood_in(self, one: _Asked, now_s: float, at_us: int, request: Mapping[str, Value] | None) -> Row:
+    def _stood_in(self, at: Place, name: str, now_s: float, at_us: int, request: Mapping[str, Value] | None) -> Row:
         """The features of one key from what is kept, where Redis did not answer."""
-        fresh = self._states.fresh(one.name, now_s)
-        last = None if fresh is not None else self._states.last(one.name, now_s)
-        kept = fresh or last or Kept(one.at.nothing, {}, now_s, at_us)
-        row = row_of(one.at, kept, at_us, request)
+        fresh = self._states.fresh(name, now_s)
+        last = None if fresh is not None else self._states.last(name, now_s)
+        kept = fresh or last or Kept(at.nothing, {}, now_s, at_us)
+        row = row_of(at, kept, at_us, request)
         return row if last is None else {name: _stale(value, last.at_us) for name, value in row.items()}
 
     def _know(self, now_s: float) -> Steps[None]:
@@ -228,6 +211,21 @@ class Core:
     def deadline_s(self, given: float | None) -> float | None:
         """The deadline of a read."""
         return self.options.deadline_s if given is None else given
+
+
+def _without(asked: _Asked, hits: Collection[str]) -> _Asked:
+    """Those of the keys whose states are not there."""
+    left = [one for one in zip(*asked, strict=True) if one[2] not in hits]
+    return _Asked([at for at, _, _ in left], [text for _, text, _ in left], [name for _, _, name in left])
+
+
+def _probes(asked: _Asked) -> list[tuple[int, Command]]:
+    """By number of the key, what has to be asked to know whether an entity exists at all."""
+    return [
+        (number, ("EXISTS", at.whole.key_of(text, suffix)))
+        for number, (at, text) in enumerate(zip(asked.places, asked.texts, strict=True))
+        for suffix in at.probes
+    ]
 
 
 def _unknown(needed: Iterable[Mapping[str, str]], known: Mapping[str, tuple[int, ...]]) -> list[str]:

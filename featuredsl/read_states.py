@@ -50,16 +50,20 @@ class ReadStates:
         kept = self._kept.get(key)
         return kept if kept is not None and now_s - kept.read_s <= self._max_age_s else None
 
-    def put(self, states: Iterable[tuple[Hashable, Kept]]) -> None:
+    def put(self, keys: Iterable[Hashable], states: Iterable[Kept]) -> None:
         """Keep states, each unless one of a later read is there."""
         if self._entries <= 0:
             return
+        everything = self._kept
+        get, move_to_end = everything.get, everything.move_to_end
         with self._lock:
-            for key, kept in states:
-                earlier = self._kept.get(key)
-                if earlier is None or earlier.read_s <= kept.read_s:
-                    self._kept[key] = kept
-                if earlier is not None:
-                    self._kept.move_to_end(key)
-            while len(self._kept) > self._entries:
-                self._kept.popitem(last=False)
+            for key, kept in zip(keys, states, strict=True):
+                earlier = get(key)
+                if earlier is None:
+                    everything[key] = kept
+                    continue
+                if earlier.read_s <= kept.read_s:
+                    everything[key] = kept
+                move_to_end(key)
+            while len(everything) > self._entries:
+                everything.popitem(last=False)

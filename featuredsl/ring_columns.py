@@ -8,16 +8,14 @@ could leave 64 bits and NaN among numbers that are compared, is computed again a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from featuredsl.finalize import Known
 from featuredsl.nodes import Column as Name
 from featuredsl.nodes import Value
-from featuredsl.online.codec import check_ring
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.ring import FIXED, RingTiles
 from featuredsl.operations import INT64_MAX, INT64_MIN
@@ -38,42 +36,17 @@ _DTYPES: Final[dict[str, type]] = {"int": np.int64, "float": np.float64}
 Mask = NDArray[np.bool_] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a program gives for some entities: the newest event inside of each, and the values of each feature."""
-
-    program: RingProgram
-    newest: list[int | None]
-    values: list[list[Value]]
-
-    def by_entity(self) -> list[tuple[RingProgram, tuple[Value, ...], int | None]]:
-        """The values and the newest event of each entity."""
-        return list(zip(repeat(self.program), zip(*self.values, strict=True), self.newest, strict=False))
-
-
 class RingColumns:
-    """The programs of one layout, for many rings."""
+    """The programs of one layout, for many rings; for those of any layout of the same shape (`Place.shape`)."""
 
     def __init__(self, layout: StoreLayout, programs: Sequence[RingProgram]) -> None:
-        self._layout, self._size = layout, layout.total_size
-        self._header = np.frombuffer(layout.header(), dtype=">i8")[0]
         self._windows = [_Window(layout, program) for program in programs]
 
-    def found(self, rings: Sequence[bytes], at_us: int) -> list[Found]:
-        """What each program gives. Raises CodecError, StateError for bytes of another definition."""
-        words = self._words(rings)
+    def found(self, rings: Sequence[bytes], at_us: int) -> list[Known]:
+        """What each program gives, for rings that are known to be of the layout, or of one of the same shape."""
+        words = np.frombuffer(b"".join(rings), dtype=">i8").reshape(len(rings), -1)
         with np.errstate(all="ignore"):
             return [window.found(words, rings, at_us) for window in self._windows]
-
-    def _words(self, rings: Sequence[bytes]) -> Numbers:
-        """The rings as rows of numbers, once all are known to be of the layout."""
-        if {len(ring) for ring in rings} == {self._size}:
-            words = np.frombuffer(b"".join(rings), dtype=">i8").reshape(len(rings), -1)
-            if (words[:, 0] == self._header).all():
-                return words
-        for ring in rings:
-            check_ring(self._layout, ring)
-        raise AssertionError("a ring that is of the layout, and is not")
 
 
 class _Window:
@@ -90,7 +63,7 @@ class _Window:
         self._ways = list(zip(program.places, steps, plain, program.finish, strict=True))
         self._tiles: tuple[Slots, Numbers] | None = None
 
-    def found(self, words: Numbers, rings: Sequence[bytes], at_us: int) -> Found:
+    def found(self, words: Numbers, rings: Sequence[bytes], at_us: int) -> Known:
         """What the program gives; an entity whose merges are in doubt is read on its own."""
         inside = self._inside(words, self._program.slots(at_us))
         columns: dict[int, Column] = {}
@@ -102,7 +75,7 @@ class _Window:
             tiles = RingTiles(self._tier.slot_format, self._tier.slots, rings[i], self._start)
             for column, value in zip(values, self._program.values(tiles, at_us)[0], strict=True):
                 column[i] = value
-        return Found(self._program, inside.newest(), values)
+        return inside.newest(), values
 
     def _inside(self, words: Numbers, slots: Slots) -> _Inside:
         """The slots of the window by tile, each number a row over the entities."""

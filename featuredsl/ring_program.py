@@ -14,6 +14,7 @@ from typing import Any, Final
 from featuredsl.aggregators import Aggregate, merge_values, total
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
+from featuredsl.online.layout import StoreLayout
 from featuredsl.online.ring import FIXED, RingTiles
 from featuredsl.plan import GroupPlan, WindowFeature
 from featuredsl.tiles import TileTier, tile_tiers
@@ -63,6 +64,13 @@ class RingProgram:
             return self._sparse(slots, numbers)
         merged = [merge(inside[at]) for merge, at in self._merges]
         return [finish(merged) for finish in self.finish], int(max(inside[2::width]))
+
+    def shape(self, layout: StoreLayout) -> tuple[object, ...]:
+        """All that decides what `values` gives; names and what is counted where are not of it."""
+        dtypes = [column.dtype for column in layout.ring_tier(self.tier).columns]
+        nodes = [repr(feature.aggregate.finalize) for feature in self.features]
+        window = (self.window, self._hop_us, self._count, self._width, layout.offset(self.tier))
+        return (*window, self.columns, dtypes, self.places, nodes)
 
     def slots(self, at_us: int) -> Slots:
         """The slots of the window asked at `at_us`."""

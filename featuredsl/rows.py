@@ -1,8 +1,8 @@
-"""The answer of a read. Rows of many entities come from columns, and are made when they are looked at."""
+"""The answer of a read. Rows of nothing but windows are made when they are looked at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol, overload
 
 from featuredsl.errors import DependencyError
@@ -12,10 +12,10 @@ Row = dict[str, FeatureValue]
 
 
 class Columns(Protocol):
-    """Values of many entities."""
+    """Rows of a read that are still to be made."""
 
-    def row(self, number: int) -> Row:
-        """Those of one."""
+    def fill(self, rows: list[Row | Columns], number: int) -> Row:
+        """The row of this number, after it was put in its place with those that were made along with it."""
         ...
 
 
@@ -27,8 +27,8 @@ class Rows(Sequence[Row]):
 
     __slots__ = ("_rows", "error")
 
-    def __init__(self, rows: Iterable[Row | tuple[Columns, int]] = (), error: DependencyError | None = None) -> None:
-        self._rows = list(rows)
+    def __init__(self, rows: Iterable[Row | Columns] = (), error: DependencyError | None = None) -> None:
+        self._rows: list[Row | Columns] = list(rows)
         self.error = error
 
     def __len__(self) -> int:
@@ -42,10 +42,11 @@ class Rows(Sequence[Row]):
         if isinstance(at, slice):
             return [self[i] for i in range(*at.indices(len(self._rows)))]
         row = self._rows[at]
-        if isinstance(row, tuple):
-            columns, number = row
-            row = self._rows[at] = columns.row(number)
-        return row
+        return row if isinstance(row, dict) else row.fill(self._rows, range(len(self._rows))[at])
+
+    def __iter__(self) -> Iterator[Row]:
+        for at, row in enumerate(self._rows):
+            yield row if isinstance(row, dict) else row.fill(self._rows, at)
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, Rows | list) else NotImplemented

@@ -19,6 +19,8 @@ _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 def escape_part(part: KeyPart) -> str:
     """One part as it stands inside a key. Raises InputError for a part that cannot be a key."""
+    if type(part) is str and part.isalnum():
+        return part
     if isinstance(part, bool):
         return "true" if part else "false"
     if isinstance(part, int):
@@ -39,10 +41,7 @@ def join_key(parts: Sequence[KeyPart]) -> str:
     if not parts:
         message = "an entity key needs at least one part"
         raise InputError(message)
-    if len(parts) > 1:
-        return "|".join([escape_part(part) for part in parts])
-    (part,) = parts
-    return part if type(part) is str and part.isalnum() else escape_part(part)
+    return "|".join([escape_part(part) for part in parts])
 
 
 def split_key(text: str, dtypes: Sequence[str]) -> tuple[KeyPart, ...]:

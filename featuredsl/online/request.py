@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from typing import Any
 
 import msgspec
@@ -42,40 +42,36 @@ class RawState(msgspec.Struct, frozen=True, gc=False):
     exists: bool = False
 
 
-class ReadRequest:
-    """The commands of one read and the parsing of their replies; knows no connection.
+class RawRequest:
+    """The commands of one read and the bytes in their replies; knows no connection.
 
-    `texts` are the entities' keys as one text each, where they are known already.
+    `texts` are the entities' keys as one text each, `rings` the keys of their rings where nothing else is read.
     """
 
-    def __init__(self, entities: Sequence[EntityRef], texts: Sequence[str] | None = None) -> None:
-        if texts is None:
-            texts = [layout.text(parts) for layout, parts in entities]
-        self._layouts = [layout for layout, _ in entities]
-        named = list(zip(self._layouts, texts, strict=True))
-        ring_keys = [layout.key_of(text, "R") for layout, text in named if layout.ring]
+    def __init__(
+        self, layouts: Sequence[StoreLayout], texts: Sequence[str], rings: Sequence[str] | None = None
+    ) -> None:
+        self._layouts = layouts
+        named = list(zip(layouts, texts, strict=True)) if rings is None else []
+        ring_keys = rings or [layout.key_of(text, "R") for layout, text in named if layout.ring]
         hashes = [(layout.key_of(text, "X"), layout.hash_fields) for layout, text in named if layout.hash_fields]
         self._hash_keys = [key for key, _ in hashes]
+        self._only_rings = not hashes and len(ring_keys) == len(layouts)
         self._mget: list[Command] = [("MGET", *ring_keys)] if ring_keys else []
         self._hmgets: list[Command] = [("HMGET", key, *fields) for key, fields in hashes]
 
     @property
     def commands(self) -> list[Command]:
-        """Commands of the one round trip, in the order in which `parse` wants the replies."""
+        """Commands of the one round trip, in the order in which `raw` wants the replies."""
         return self._mget + self._hmgets
-
-    def parse(self, replies: Sequence[Any]) -> list[EntityState]:
-        """One state per entity, in the order of the request."""
-        raw = self.raw(replies)
-        return [state_of(layout, one) for layout, one in zip(self._layouts, raw, strict=True)]
 
     def raw(self, replies: Sequence[Any]) -> list[RawState]:
         """The bytes of each entity, in the order of the request."""
         rings: Iterator[Any] = iter(self._checked(replies[0], "MGET") if self._mget else ())
         hashes = iter(replies[len(self._mget) :])
         keys = iter(self._hash_keys)
-        if not self._hash_keys and all(layout.ring for layout in self._layouts):
-            return [RawState(ring, ()) for ring in rings]
+        if self._only_rings:
+            return list(map(RawState, rings, repeat(())))
         return [
             RawState(
                 next(rings) if layout.ring else None,
@@ -90,6 +86,18 @@ class ReadRequest:
             message = f"Redis refused to read {key}: {reply}"
             raise CodecError(message) from reply
         return reply
+
+
+class ReadRequest(RawRequest):
+    """The commands of one read and the parsing of their replies."""
+
+    def __init__(self, entities: Sequence[EntityRef]) -> None:
+        super().__init__([layout for layout, _ in entities], [layout.text(parts) for layout, parts in entities])
+
+    def parse(self, replies: Sequence[Any]) -> list[EntityState]:
+        """One state per entity, in the order of the request."""
+        raw = self.raw(replies)
+        return [state_of(layout, one) for layout, one in zip(self._layouts, raw, strict=True)]
 
 
 def state_of(layout: StoreLayout, raw: RawState) -> EntityState:

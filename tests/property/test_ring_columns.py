@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -39,6 +40,19 @@ def test_an_entity_is_read_alike_alone_and_among_others(name: str, seed: int, mo
         alone = row_of(at, kept, found.at_us, None)
         assert plainly(row) == plainly(alone)
         assert list(row) == list(alone)
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32))
+def test_groups_are_read_alike_alone_and_in_one_read(seed: int) -> None:
+    """Two groups of one shape, fewer of each than are computed together, beside other shapes and fewer features."""
+    own = [PLACES["clicks"], PLACES["visits"], PLACES["mixed"], PLACES["some"], place("clicks", ["most"])]
+    found = [entities(seed, at, 5 + number) for number, at in enumerate(own)]
+    states = [state for one in found for state in one.states]
+    random.Random(seed).shuffle(states)
+    at_us = found[0].at_us
+    rows = Rows(rows_of(states, at_us, None))
+    assert [plainly(row) for row in rows] == [plainly(row_of(at, kept, at_us, None)) for at, kept in states]
 
 
 @settings(max_examples=25)
@@ -94,7 +108,7 @@ def test_a_read_at_another_time_may_come_between() -> None:
         alone = window.found(words, found.rings, found.at_us)
         between = partial(rows_of, found.states, found.at_us - 3_600_000_000, None)
         assert repr(window.found(_Interrupted(words, between), found.rings, found.at_us)) == repr(alone)  # type: ignore[arg-type]
-        compared += any(value is not None for value in alone.newest)
+        compared += any(value is not None for value in alone[0])
     assert compared
 
 

@@ -19,6 +19,7 @@ from featuredsl.tiles import store_layout
 
 BASE_US = 1_700_000_000_000_000
 events = EventSource("events", event_time="ts", schema={"u": str, "x": float, "n": int})
+visits = EventSource("visits", event_time="ts", schema={"v": int, "y": float, "m": int})
 other = EventSource("other", event_time="ts", schema={"u": str, "x": float})
 
 
@@ -96,7 +97,34 @@ class Mixed:
         return 2 * count
 
 
-PLANS: dict[str, GroupPlan] = {group.plan.name: group.plan for group in (Numbers, Mixed)}  # type: ignore[attr-defined]
+@feature_group(name="clicks", entity="u")
+class Clicks:
+    """Of one shape with `visits`: other names, conditions, defaults, an entity of another type."""
+
+    @feature(freshness="realtime", window="1h", default=5.0)
+    def mean(e: events) -> float:
+        return e.filter(e.n > 0).x.mean()
+
+    @feature(freshness="realtime", window="1h", default=-3)
+    def most(e: events) -> int:
+        return e.n.max()
+
+
+@feature_group(name="visits", entity="v")
+class Visits:
+    """See `clicks`."""
+
+    @feature(freshness="realtime", window="1h")
+    def typical(v: visits) -> float:
+        return v.y.mean()
+
+    @feature(freshness="realtime", window="1h", default=9)
+    def highest(v: visits) -> int:
+        return v.m.max()
+
+
+GROUPS = (Numbers, Mixed, Clicks, Visits)
+PLANS: dict[str, GroupPlan] = {group.plan.name: group.plan for group in GROUPS}  # type: ignore[attr-defined]
 INT = {
     "plain": lambda rng: rng.randint(-9, 9),
     "low": lambda rng: rng.choice([-(2**63), -(2**62), -5]),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from featuredsl.errors import DependencyError, InputError
+from featuredsl.errors import CodecError, DependencyError, InputError
 from featuredsl.finalize import FeatureValue
 from featuredsl.online.codec import Tile, encode_rank, encode_ring
 from featuredsl.online.exchange import Command, Steps
@@ -176,6 +176,30 @@ def test_hot_keys_are_read_once_in_100_ms(site: Site) -> None:
     assert eager.get([K], AT_US)[0]["n"].value == 3
     site.put("k", 4, 4.0)
     assert eager.get([K], AT_US)[0]["n"].value == 4
+
+
+@pytest.mark.parametrize("cache_ttl_s", [0.0, 0.1])
+def test_a_read_of_many_is_the_reads_of_each(site: Site, cache_ttl_s: float) -> None:
+    """Groups with and without a hash, entities that are not there or not whole, keys asked twice, some kept."""
+    for number in range(12):
+        for group in ("user", "other") if number % 4 else ("user",):
+            site.put(f"u{number}", number + 1, number * 1.5, f"i{number}", group)
+    layout = site.reader().layout("user")
+    site.server.client.delete(layout.key(("u3",), "R"), layout.key(("u5",), "X"))
+    keys = [(group, (f"u{number}",)) for number in range(14) for group in ("other", "user")]
+    keys += keys[:3]
+    alone = [site.reader(cache_ttl_s=0.0).get([key], AT_US, {"factor": 2.0})[0] for key in keys]
+    reader = site.reader(cache_ttl_s=cache_ttl_s)
+    reader.get(keys[2:9], AT_US)
+    for _ in range(2):
+        assert list(reader.get(keys, AT_US, {"factor": 2.0})) == alone
+    statuses = {value.status for row in alone for value in row.values()}
+    assert statuses >= {"OK", "NOT_FOUND", "NULL"}
+    (tier,) = site.reader().layout("other").ring
+    assert alone[2]["n"].value == 2
+    site.server.client.set(site.reader().layout("other").key(("u7",), "R"), b"\x01" + b"x" * tier.slot_size)
+    with pytest.raises(CodecError, match="another definition"):
+        site.reader(cache_ttl_s=0.0).get(keys, AT_US)
 
 
 def test_a_caller_may_change_the_lists_it_gets(site: Site) -> None:

@@ -8,7 +8,6 @@ import pickle
 import subprocess
 import sys
 import time
-from functools import partial
 
 import msgspec
 import pytest
@@ -17,6 +16,7 @@ from featuredsl import prepared
 from featuredsl.errors import CodecError, DependencyError, StateError
 from featuredsl.online.request import RawState
 from featuredsl.read_rows import FEWEST, row_of, rows_of
+from featuredsl.ring_columns import RingColumns
 from featuredsl.rows import Rows
 from tests.support.rings import entities, full, place
 
@@ -49,6 +49,38 @@ def test_rows_are_a_sequence_of_plain_dicts() -> None:
     assert msgspec.json.encode(list(rows[:1])) == msgspec.json.encode(alone[:1])
 
 
+def test_rows_are_made_once_whatever_is_looked_at_first() -> None:
+    for many in (MANY, 33, FEWEST - 1):
+        found = entities(6, place("numbers"), many)
+        alone = [row_of(at, kept, found.at_us, None) for at, kept in found.states]
+        for first in (0, many // 2, -1):
+            rows = Rows(rows_of(found.states, found.at_us, None))
+            row = rows[first]
+            assert repr(row) == repr(alone[first])
+            row["mine"] = row["most"]
+            assert list(rows)[first] is row
+            assert repr([{**row, "mine": 0} for row in rows]) == repr([{**row, "mine": 0} for row in alone])
+
+
+def test_groups_of_one_shape_are_computed_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int] = []
+    whole = RingColumns.found
+    monkeypatch.setattr(RingColumns, "found", lambda *args: found.append(len(args[1])) or whole(*args))
+    clicks, visits = place("clicks"), place("visits")
+    states = [*full(clicks, FEWEST - 2).states, *full(visits, 3).states, *full(place("clicks", ["most"]), 3).states]
+    rows = Rows(rows_of(states, full(clicks, 1).at_us, None))
+    assert not found
+    assert {value.status for row in rows for value in row.values()} == {"OK"}
+    assert found == [FEWEST + 1]
+
+
+def test_a_shape_is_what_decides_the_values_of_a_ring() -> None:
+    assert place("clicks").shape == place("visits").shape
+    numbers = place("numbers")
+    shapes = {place("numbers", [name]).shape for name in numbers.finalizer.names}
+    assert len(shapes) == len(numbers.finalizer.names)
+
+
 def test_an_entity_with_bytes_of_another_definition_is_refused_among_others() -> None:
     at = place("numbers")
     found = entities(2, at, MANY)
@@ -57,8 +89,9 @@ def test_an_entity_with_bytes_of_another_definition_is_refused_among_others() ->
                        (b"\x02" + ring[1:], StateError), (b"", StateError)):  # fmt: skip
         states = list(found.states)
         states[50] = (at, msgspec.structs.replace(states[50][1], state=RawState(bad, ())))
-        with pytest.raises(error):
-            rows_of(states, found.at_us, None)
+        for some in (states, [*entities(2, place("mixed"), FEWEST).states, *states[48:53]]):
+            with pytest.raises(error):
+                rows_of(some, found.at_us, None)
 
 
 def test_without_numpy_rows_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,25 +113,26 @@ import sys
 from tests.support.rings import entities, full, place
 from featuredsl import reader
 from featuredsl.read_rows import rows_of
+from featuredsl.rows import Rows
 found = entities(4, place("numbers"), 3 * {FEWEST})
-rows_of(found.states[:{FEWEST} - 1], found.at_us, None)
+list(Rows(rows_of(found.states[:{FEWEST} - 1], found.at_us, None)))
 assert "numpy" not in sys.modules
-rows_of(found.states, found.at_us, None)
+rows = Rows(rows_of(found.states, found.at_us, None))
+assert "numpy" not in sys.modules
+rows[0]
 assert "numpy" in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_hundred_entities_are_read_twice_as_fast_together_at_least() -> None:
-    """CPU time, the least of some turns; about twenty times as fast, since variances gain most."""
+    """CPU time, the least of some turns, every value looked at; about ten times as fast, since variances gain most."""
     at = place("numbers")
     found = full(at, MANY)
-    together = partial(rows_of, found.states, found.at_us, None)
     spent: dict[str, float] = {}
     for _ in range(5):
         for name, side in (
-            ("together", together),
-            ("looked at", lambda: [value.status for row in Rows(together()) for value in row.values()]),
+            ("together", lambda: list(Rows(rows_of(found.states, found.at_us, None)))),
             ("alone", lambda: [row_of(at, kept, found.at_us, None) for _, kept in found.states]),
         ):
             begun = time.process_time()
