@@ -4,6 +4,9 @@ export PATH := justfile_directory() / ".venv/bin:" + justfile_directory() / "bui
 # The conformance cases that start an engine
 engine_cases := `ls tests/conformance/test_*_flink.py tests/conformance/test_*_spark.py | tr '\n' ' '`
 
+# Everything but them, services and the demo
+without_services := "tests --ignore tests/integration --ignore tests/faults --ignore tests/demo " + prepend('--ignore ', engine_cases)
+
 [private]
 default:
     @just --list --unsorted
@@ -28,9 +31,9 @@ test-demo: setup
 # What CI runs
 ci: test
 
-# Tests without services: unit, property, golden, conformance
+# Tests without services: unit, property, golden, conformance; or those of the paths that are given
 unit *args: setup
-    @pytest tests --ignore tests/integration --ignore tests/faults --ignore tests/demo {{ prepend('--ignore ', engine_cases) }} {{ args }}
+    @pytest {{ if args =~ '(^| )tests/' { args } else { without_services + ' ' + args } }}
 
 # Tests against real Kafka, Redis, Flink and Spark
 integration *args: setup

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from featuredsl.compilers.flink_sources import streamed, streams_read
+from featuredsl.compilers.flink_sources import refuse_sources, streamed, streams_read
 from featuredsl.costs import STATE_ROW_BYTES, backfills, cost, tiles_of, width, worst_age_us
 from featuredsl.errors import UnsupportedError
 from featuredsl.horizon import history_columns, tile_us
@@ -57,6 +57,7 @@ def _table(table: TableSource, source: EventSource) -> dict[str, Any]:
 
 def _cost_data(plan: GroupPlan) -> dict[str, Any]:
     try:
+        refuse_sources(plan)
         found = cost(plan)
     except UnsupportedError as error:
         return {"online": None, "state_bytes": None, "unsupported": str(error)}

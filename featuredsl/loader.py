@@ -16,6 +16,8 @@ from featuredsl.errors import DefinitionError, InputError, unknown
 from featuredsl.plan import GroupPlan
 from featuredsl.where import Location, author_line, keeping, located_error, short_path, together
 
+DATA_FILES = (".csv", ".jsonl", ".json", ".ndjson", ".parquet")
+
 
 def load_definitions(path: Path) -> dict[str, GroupPlan]:
     """The groups of a definition file by name, in order.
@@ -26,6 +28,8 @@ def load_definitions(path: Path) -> dict[str, GroupPlan]:
         raise InputError(f"{path} is a folder; name a definition file in it")
     if not path.is_file():
         raise InputError(f"no definition file {path}{_near(path)}")
+    if path.suffix in DATA_FILES:
+        raise InputError(f"{path} is a data file, no definition file{_near(path)}")
     linecache.checkcache(str(path))
     return _groups(path.read_bytes(), str(path), str(path.resolve()))
 

@@ -19,6 +19,7 @@ TIME_RANGE: TimeRange = ("1980", "2100")
 UNIT_US: dict[str, int] = {"s": SECOND, "ms": 1_000, "us": 1}
 
 ASKED_YEARS = ("1000", "9000")
+LIKELY_YEARS = ("1980", "2100")
 """Times that a command takes: any window around them can still be written as a date."""
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
@@ -92,15 +93,22 @@ def parse_time(value: str | int, unit: str = "ms", what: str = "time") -> int:
 
 
 def asked_time(text: str, unit: str, what: str) -> int:
-    """`parse_time` for an option of a command. Raises InputError outside of `ASKED_YEARS`, naming a unit that fits."""
+    """`parse_time` for an option of a command. Raises InputError outside of `ASKED_YEARS`, and for an integer that is a
+    likely time in another unit only, which it names."""
     us = parse_time(text, unit, what)
     low, high = range_us(ASKED_YEARS)
-    if low <= us <= high:
-        return us
     number = us // UNIT_US[unit]
-    fitting = fitting_unit(number, ("1980", "2100"))
+    is_number = re.fullmatch(r"[+-]?\d+", text.strip()) is not None
+    fitting = fitting_unit(number, LIKELY_YEARS) if is_number or not low <= us <= high else None
+    if low <= us <= high and fitting in (None, unit):
+        return us
     hint = f"; in {fitting!r} it would be {format_time(number * UNIT_US[fitting])}" if fitting else ""
-    raise InputError(f"{what} {text!r} is not within the years 1000 to 9000 (integers are in {unit}){hint}")
+    raise InputError(f"{what} {text!r} is {_where(us)} (integers are in {unit}){hint}")
+
+
+def _where(us: int) -> str:
+    low, high = range_us(ASKED_YEARS)
+    return f"{format_time(us)}" if low <= us <= high else "not within the years 1000 to 9000"
 
 
 def format_time(us: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from featuredsl.cli.program import DEFINITIONS, chosen, program
+from featuredsl.cli.program import DEFINITIONS, chosen, program, warn_of_streams
 from featuredsl.loader import load_definitions
 
 
@@ -20,6 +20,7 @@ def check(definitions: Path) -> None:
     groups = load_definitions(definitions)
     for group in groups.values():
         click.echo(f"{group.name}@{group.version}: {len(group.feature_names)} features, ok")
+    warn_of_streams(groups.values())
 
 
 @click.command("compile")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from featuredsl.changes import KINDS, GroupChange, compare, removed
-from featuredsl.cli.program import DEFINITIONS
+from featuredsl.cli.program import DEFINITIONS, warn_of_streams
 from featuredsl.costs import backfills, cost, rows_to_read
 from featuredsl.errors import CheckFailed, DependencyError
 from featuredsl.generations import base_of
@@ -142,7 +142,9 @@ def apply(definitions: Path, store_suffix: str, remove: bool, models: Path | Non
     """
     settings = Settings.load()
     uses = model_uses(models or settings.home / "champions")
-    changes = changes_of(settings, definitions, load_definitions(definitions), uses)
+    groups = load_definitions(definitions)
+    warn_of_streams(groups.values())
+    changes = changes_of(settings, definitions, groups, uses)
     now_us = time.time_ns() // 1000
     versions = apply_definitions(settings.registry, definitions, store_suffix=store_suffix, at_us=now_us, remove=remove)
     stay = [] if remove else [change for change in changes if change.new_version is None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -15,7 +15,7 @@ from featuredsl.errors import InputError, UnsupportedError, unknown
 from featuredsl.online.address import shown
 from featuredsl.plan import GroupPlan
 from featuredsl.settings import Settings
-from featuredsl.tiles import refuse_unstreamable, store_layout
+from featuredsl.tiles import bundles, refuse_unstreamable, store_layout
 from featuredsl.wide.program import wide_program
 
 DEFINITIONS = click.argument("definitions", type=click.Path(path_type=Path), metavar="DEF.py")
@@ -50,6 +50,17 @@ def _queries(plan: GroupPlan, dialect: Dialect) -> list[str]:
     if wide is not None:
         queries.append(f"{wide_note(plan, wide)}\n{wide_rows(plan, wide, dialect, labels=LABELS)}")
     return queries
+
+
+def warn_of_streams(plans: Iterable[GroupPlan]) -> None:
+    """Say on standard error which groups no stream job can keep: training sets of them work, reads do not."""
+    for plan in plans:
+        if not bundles([plan]):
+            continue
+        try:
+            statements([GroupTarget(plan, store_layout(plan))], StreamConfig("", "", "", ""))
+        except UnsupportedError as error:
+            click.echo(f"warning: {plan.name} cannot be kept online: {error}", err=True)
 
 
 def program_or_reason(plans: list[GroupPlan], target: str) -> str:

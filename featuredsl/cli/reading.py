@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -26,6 +27,8 @@ from featuredsl.settings import Settings
 from featuredsl.times import asked_time, format_time
 from featuredsl.values import parse_array, typed
 
+WIDE = 240
+"""Columns of a table that goes to a file or another program: nothing is cut."""
 AT = click.option("--at", default=None, help="Time of the read: ISO 8601 with a zone, or ms. Default: now.")
 
 
@@ -107,7 +110,7 @@ def get(
         click.echo(json.dumps(as_data(group, version, parts, rows), allow_nan=False))
         return
     for key, row in zip(keys, rows, strict=True):
-        Console().print(_table(f"{group}@{version} {key}", row))
+        Console(width=None if sys.stdout.isatty() else WIDE).print(_table(f"{group}@{version} {key}", row))
 
 
 def as_data(

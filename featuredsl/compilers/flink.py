@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from featuredsl.compilers.flink_asof import FUNCTION as AS_OF
-from featuredsl.compilers.flink_asof import table_columns, table_options
+from featuredsl.compilers.flink_asof import table_columns
 from featuredsl.compilers.flink_closed import (
     closed_streams,
     in_time_views,
@@ -95,7 +95,7 @@ def _read(plans: Sequence[GroupPlan], config: StreamConfig) -> tuple[list[str], 
     ddl += [*unique_functions(sources.values(), closed_streams(plans)), *([AS_OF] if tables else [])]
     for name, source in sources.items():
         ddl.append(source_table(source, config, [AHEAD, *(watermark_columns() if name in timed else ())]))
-    ddl += [source_table(records, config, table_columns(), table_options()) for records in tables.values()]
+    ddl += [source_table(records, config, table_columns()) for records in tables.values()]
     ddl += [view for name, source in sources.items() for view in unique_views(source, readers[name])]
     made_of = {source.name: source for plan in plans for source in streamed(plan)}.values()
     ddl += [union_view(source) for source in made_of if isinstance(source.origin, UnionOf)]

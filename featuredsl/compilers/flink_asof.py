@@ -17,27 +17,20 @@ from featuredsl.sources import EventSource, JoinOf
 FUNCTION = "CREATE TEMPORARY SYSTEM FUNCTION fdsl_as_of AS 'dev.featuredsl.flink.asof.AsOf'"
 DISORDER_S = 15
 """Rows of a table may come that much out of order, and still be known to events that are read again."""
-IDLE_S = 15
-"""A table without new rows holds events back for so long. With DISORDER_S no longer than the delay of the deferred
-tier, so that a change of a table delays nothing."""
 _NEVER_LATE_MS = 3_155_760_000_000
 
 
 def table_columns() -> list[str]:
-    """What a table of rows has besides its columns. Rows that are valid from a later time on are no mistake."""
+    """What a table of rows has besides its columns. Rows that are valid from a later time on are no mistake. A record
+    that is no row moves event time, too: a topic of nothing but those is never idle."""
     at = f"{floor_div('`_ts`', '1000', FLINK)}"
     time = f"TO_TIMESTAMP_LTZ({at}, 3)"
     return [
         "`_ahead` AS FALSE",
         f"`_rowtime` AS TO_TIMESTAMP_LTZ(GREATEST({at}, 0) + {_NEVER_LATE_MS}, 3)",
-        f"WATERMARK FOR `_rowtime` AS CASE WHEN {time} > `_ktime` THEN `_ktime` ELSE {time} END "
+        f"WATERMARK FOR `_rowtime` AS CASE WHEN {time} <= `_ktime` THEN {time} ELSE `_ktime` END "
         f"- INTERVAL '{DISORDER_S}.001' SECOND",
     ]
-
-
-def table_options() -> list[tuple[str, str]]:
-    """Options of its source."""
-    return [("scan.watermark.idle-timeout", f"{IDLE_S} s")]
 
 
 def as_of_views(source: EventSource, origin: JoinOf, base: str, name: str) -> list[str]:

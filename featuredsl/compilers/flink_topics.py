@@ -17,9 +17,7 @@ PAYLOAD_CHARS = 955_732
 """Base64 of 700 KiB, as the format caps what it rejects: a dead letter fits a Kafka record of 1 MiB."""
 
 
-def source_table(
-    source: EventSource, config: StreamConfig, timed: Sequence[str], options: Sequence[tuple[str, str]] = ()
-) -> str:
+def source_table(source: EventSource, config: StreamConfig, timed: Sequence[str]) -> str:
     """A topic; `timed` are the columns that say which rows are ahead of their time, and what event time is."""
     columns = [f"{FLINK.ident(name)} {FLINK.type_name(dtype)}" for name, dtype in source.columns]
     columns += [f"{FLINK.ident(source.arrival_time)} BIGINT"] if source.arrival_time else []
@@ -54,7 +52,6 @@ def source_table(
             ("featuredsl-json.time-unit", source.time_unit),
             ("featuredsl-json.time-range", time_range),
             *arrival_options(source),
-            *options,
         ),
     )
 

@@ -7,7 +7,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from featuredsl.errors import DependencyError, FeatureError
+from featuredsl.errors import DependencyError, FeatureError, InputError
 
 TIMEOUT_S = 15.0
 
@@ -15,8 +15,12 @@ TIMEOUT_S = 15.0
 def call(url: str, path: str, method: str = "GET", body: dict[str, Any] | None = None) -> Any:
     """One request; the answer as JSON.
 
-    Raises DependencyError when the JobManager does not answer, FeatureError with its text when it refuses.
+    Raises InputError for an address without a scheme, DependencyError when the
+    JobManager does not answer, FeatureError with its text when it refuses.
     """
+    if "://" not in url:
+        msg = f"the address of Flink is {url!r}; write it as http://{url}"
+        raise InputError(msg)
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(f"{url}{path}", data=data, method=method)
     request.add_header("Content-Type", "application/json")

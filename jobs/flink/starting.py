@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from featuredsl.cli.program import chosen
+from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.compilers.flink_sources import topics_read
 from featuredsl.errors import FeatureError, InputError
 from featuredsl.online.progress import StreamNote, reset_commands, streams_key
@@ -16,7 +17,7 @@ from featuredsl.plan import GroupPlan
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.sources import EventSource
-from featuredsl.tiles import longest_reach_us, timed_streams
+from featuredsl.tiles import longest_reach_us, store_layout, timed_streams
 from jobs.flink.admission import admit, check_eviction
 from jobs.flink.beginning import Beginning, Found, beginning, published, restored, same_bases
 from jobs.flink.handle import TERMINAL, JobHandle, find_jobs
@@ -34,6 +35,10 @@ MODULE = "jobs.flink.feature_job"
 RUNNING_S = 120.0
 REFILL_IDLE_MS = 60_000
 """A topic with landed records ends; event time must not wait for it."""
+
+
+class AlreadyRunsError(InputError):
+    """There is nothing to start: the job runs, and readers follow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +95,14 @@ class Start:
             if record.before:
                 return record
             msg = f"{runs} and readers follow it; to fill a store version anew beside it: `featuredsl rebuild`"
-            raise InputError(msg)
+            raise AlreadyRunsError(msg)
         return record
 
     def begin(
         self, tuning: Tuning, fresh: bool, restore: str, going_on: Callable[[], None], say: Say
     ) -> tuple[JobRecord, bool]:
         """Submit the job; its record, and whether readers have to wait for it."""
+        self._compiles()
         before = self._before(say)
         admit(self.settings.flink, self.name, tuning.parallelism, before)
         begin = self._beginning(fresh, restore)
@@ -110,6 +116,11 @@ class Start:
         if begin.warm:
             say(f"filling {', '.join(f'{group}@{version}' for group, version in begin.versions.items())}")
         return record, begin.warm
+
+    def _compiles(self) -> None:
+        """Raises UnsupportedError for what no stream job keeps, before anything is submitted."""
+        targets = [GroupTarget(plan, store_layout(plan, self.bases[plan.name])) for plan in self.plans]
+        statements(targets, StreamConfig(self.settings.kafka, self.settings.redis, self.settings.prefix, ""))
 
     def _before(self, say: Say) -> set[str]:
         """Jobs that run and are not needed any more when this one is followed."""

@@ -12,7 +12,7 @@ from featuredsl.errors import InputError
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.tiles import bundles
-from jobs.flink.starting import RUNNING_S
+from jobs.flink.starting import RUNNING_S, AlreadyRunsError
 from jobs.flink.stream import bundle_of, start_stream
 from jobs.flink.tuning import Tuning
 
@@ -65,15 +65,24 @@ def stream(group: str, fresh: bool, state: str, warm_s: int, **tuning: Any) -> N
     A job goes on from the checkpoint of the one before it, if that ran the same definitions. Otherwise it reads topics
     from their start into a store version of its own; where values are read already, readers move to it once it has
     caught up (and batch tiers are filled), and the job before it ends. Interrupting the wait leaves the job running:
-    the same command waits again.
+    the same command waits again. Jobs that run and are followed already stay as they are.
 
     Example: featuredsl apply features.py && featuredsl run stream
     """
     if state and (fresh or not group):
         msg = "--from is the state of one job: name its groups by --group, and leave --fresh away"
         raise InputError(msg)
-    for names in [group] if group else _bundles(Settings.load()):
-        _start(names, fresh, state, warm_s, Tuning(**tuning))
+    bundled = [group] if group else _bundles(Settings.load())
+    running: list[AlreadyRunsError] = []
+    for names in bundled:
+        try:
+            _start(names, fresh, state, warm_s, Tuning(**tuning))
+        except AlreadyRunsError as error:
+            running.append(error)
+    if len(running) == len(bundled):
+        raise running[0]
+    for one in running:
+        click.echo(f"left as it is: {one}", err=True)
 
 
 @click.command()

@@ -50,7 +50,7 @@ def decode(source: EventSource, payload: bytes | None) -> Decoded:
     try:
         record = parse(payload)
         if is_heartbeat(record):
-            return Decoded(nothing, _event_time(source, record), heartbeat=True)
+            return Decoded(nothing, _heartbeat_time(source, record), heartbeat=True)
         cells: dict[str, Value] = {}
         times: dict[str, int] = {}
         for name, value in record.items():
@@ -116,23 +116,28 @@ def _times(source: EventSource, times: dict[str, int]) -> tuple[int, int | None]
     return times[source.event_time], arrival
 
 
-def _event_time(source: EventSource, record: dict[str, object]) -> int:
+def _heartbeat_time(source: EventSource, record: dict[str, object]) -> int:
+    """By the source's own field, else by `ts` in milliseconds: who sends it need not know the source."""
     value = record.get(source.event_time)
-    if value is None:
+    if value is not None:
+        return _time(source, value, source.event_time)
+    value = record.get("ts")
+    if isinstance(value, bool) or not isinstance(value, int | str):
         raise _no_time(source.event_time, "event")
-    return _time(source, value, source.event_time)
+    return _time(source, value, "ts", "ms")
 
 
 def _no_time(field: str, kind: str) -> RecordError:
     return RecordError("missing_field", f"field {field!r} ({kind} time) is missing or null")
 
 
-def _time(source: EventSource, value: object, name: str) -> int:
-    micros = _iso_us(value, name) if isinstance(value, str) else _epoch_us(value, source.time_unit, name)
+def _time(source: EventSource, value: object, name: str, unit: str = "") -> int:
+    unit = unit or source.time_unit
+    micros = _iso_us(value, name) if isinstance(value, str) else _epoch_us(value, unit, name)
     low, high = _time_range(source.time_range)
     if not low <= micros <= high:
         span = " to ".join(source.time_range or ("-2^63", "2^63 us"))
-        raise RecordError("bad_time", f"{name!r} is {value!r}, outside {span} as {source.time_unit}")
+        raise RecordError("bad_time", f"{name!r} is {value!r}, outside {span} as {unit}")
     return micros
 
 

@@ -22,6 +22,7 @@ from featuredsl.registry import apply
 from featuredsl.settings import Settings
 from featuredsl.times import MINUTE, SECOND
 from jobs.flink.handle import JobHandle
+from jobs.flink.heartbeats import beat, beaten
 from jobs.flink.stream import start_stream
 from jobs.flink.tuning import Tuning
 from jobs.kafka import ensure_topics, producer, read_all
@@ -182,10 +183,15 @@ def test_a_broken_row_is_a_dead_letter_and_a_row_without_a_key_too(running: Runn
     assert running.wrong(2 * MINUTE) == []
 
 
-def test_a_table_that_is_quiet_holds_events_back_for_a_while_only(running: Running) -> None:
+def test_a_quiet_table_holds_minutes_open_until_heartbeats_come(running: Running) -> None:
     running.send(buys=[buy(150_000_000, "c", 1)])
     running.publish(4 * MINUTE, ("buys", "copies"))
-    until(lambda: running.marks() == {4 * MINUTE}, 60, "the table is idle")
+    assert running.marks() == {2 * MINUTE}
+    plans = [running.registry.groups[name] for name in GROUPS.split(",")]
+    topics = [running.settings.prefix + name for name in beaten(plans, sources=False)]
+    assert beat(running.settings.require("kafka"), topics, (START + 4 * MINUTE + 30 * SECOND) // 1000) == 4
+    running.job.wait_lag_zero()
+    assert running.marks() == {4 * MINUTE}
     assert running.wrong(4 * MINUTE) == []
 
 
@@ -259,7 +265,6 @@ assert set(BOUGHT) == {f.name for f in table_groups.Bought.plan.features} - {"li
 
 @pytest.mark.slow
 def test_readers_move_when_a_new_job_has_closed_what_the_old_one_had(running: Running) -> None:
-    """The table has been quiet for long, so the new job waits for it."""
     (before,) = running.marks()
     running.start(parallelism=2, fresh=True)
     assert running.marks() == {before}

@@ -13,6 +13,7 @@ from featuredsl.errors import DefinitionError, UnsupportedError
 from featuredsl.plan import GroupPlan, inputs_of
 from featuredsl.tiles import store_layout
 from featuredsl.times import MINUTE
+from jobs.flink.heartbeats import beaten
 
 SCHEMA = {"u": str, "x": int, "f": float}
 clicks = EventSource("clicks", event_time="ts", schema=SCHEMA)
@@ -194,6 +195,33 @@ def test_flink_refuses_what_it_cannot_stream(source: EventSource, build: Callabl
     assert problem in text
     assert "1h or 1d" in text
     assert "INSERT" not in flink(group(source, build)), "a batch feature needs nothing of a stream"
+
+
+def plan_by_x(source: EventSource) -> GroupPlan:
+    def n(e):  # type: ignore[no-untyped-def]
+        return e.count()
+
+    n.__annotations__ = {"e": source, "return": int}
+    made = feature(freshness="5m", window="6h")(n)
+    plan: GroupPlan = feature_group(name="h", entity="x")(type("H", (), {"n": made})).plan
+    return plan
+
+
+def test_one_name_is_not_a_source_and_a_table_of_one_job() -> None:
+    twin = EventSource("items", event_time="since", schema=items_schema())
+    plans = [
+        group(views, lambda e: e.join(items, prefix="i_").count(), freshness="5m"),
+        plan_by_x(twin),
+    ]
+    with pytest.raises(UnsupportedError, match="'items' is a source and a table of one job"):
+        statements([GroupTarget(plan, store_layout(plan)) for plan in plans], CONFIG)
+
+
+def test_heartbeats_go_to_tables_and_if_wanted_to_the_sources_that_need_event_time() -> None:
+    joined = group(views, lambda e: e.join(items, prefix="i_").count(), freshness="5m")
+    live = group(events(), lambda e: e.count(), freshness="realtime")
+    assert beaten([joined, live], sources=False) == ["items"]
+    assert beaten([joined, live], sources=True) == ["items", "views"]
 
 
 def test_flink_joins_a_table_in_closed_minutes_only() -> None:

@@ -112,6 +112,20 @@ def test_heartbeat_has_a_time_and_no_values() -> None:
     assert set(decoded.values) == {None}
 
 
+def test_a_heartbeat_need_not_know_the_field_and_the_unit_of_the_source() -> None:
+    source = EventSource("e", event_time="at", schema={"x": int}, time_unit="s")
+    for record, ts_us in (
+        ({"ts": TS}, TS * 1000),
+        ({"ts": "2023-11-14T22:13:20Z"}, 1_700_000_000_000_000),
+        ({"at": TS // 1000, "ts": 5}, TS // 1000 * 1_000_000),
+    ):
+        decoded = decode(source, json.dumps({"heartbeat": True, **record}).encode())
+        assert (decoded.heartbeat, decoded.ts_us) == (True, ts_us)
+    for record, reason in (({"ts": 5}, "bad_time"), ({"ts": 1.5}, "missing_field"), ({}, "missing_field")):
+        assert decode(source, json.dumps({"heartbeat": True, **record}).encode()).reject == reason
+    assert decode(source, json.dumps({"ts": TS, "x": 1}).encode()).reject == "missing_field"
+
+
 def test_first_problem_in_the_record_counts() -> None:
     assert decode(SOURCE, b'{"q": "x", "ts": "never"}').reject == "bad_type"
     assert decode(SOURCE, b'{"ts": "never", "q": "x"}').reject == "bad_time"

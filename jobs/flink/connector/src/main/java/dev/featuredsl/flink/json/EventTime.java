@@ -7,10 +7,28 @@ import java.time.format.DateTimeFormatter;
 
 /** Times of a record: an integer in the unit of the table, or ISO 8601 with a zone; microseconds inside. */
 final class EventTime {
+    /** The field of a heartbeat that does not know the name and the unit of its topic's time; in milliseconds. */
+    static final String OF_HEARTBEATS = "ts";
     private static final long[] UNITS = {1_000_000, 1_000, 1};
     private static final String[] UNIT_NAMES = {"seconds", "milliseconds", "microseconds"};
 
     private EventTime() {}
+
+    /** The time of a heartbeat by {@link #OF_HEARTBEATS}; null where that is neither a whole number nor a text. */
+    static Long ofHeartbeat(Object value, StrictJsonConfig config) throws Rejection {
+        if (value instanceof String) {
+            return fromText(OF_HEARTBEATS, (String) value, config);
+        }
+        if (!(value instanceof Integer || value instanceof Long)) {
+            return null;
+        }
+        long millis = ((Number) value).longValue();
+        if (!fits(millis, 1_000, config)) {
+            throw new Rejection(Rejection.BAD_TIME,
+                    "field " + OF_HEARTBEATS + ": " + millis + " is outside the accepted years when read as milliseconds");
+        }
+        return millis * 1_000;
+    }
 
     static long fromInteger(String field, long value, StrictJsonConfig config) throws Rejection {
         if (fits(value, config.unitMicros, config)) {

@@ -33,6 +33,7 @@ final class RecordReader {
     private Rejection problem;
     private boolean heartbeat;
     private Long time;
+    private Object heartbeatTime;
 
     RecordReader(Columns columns, StrictJsonConfig config) {
         this.columns = columns;
@@ -53,6 +54,7 @@ final class RecordReader {
         problem = null;
         heartbeat = false;
         time = null;
+        heartbeatTime = null;
         try (JsonParser parser = factory.createParser(bytes)) {
             readObject(parser);
         } catch (IOException | RuntimeException e) {
@@ -107,6 +109,10 @@ final class RecordReader {
             return;
         }
         heartbeat |= token == JsonToken.VALUE_TRUE && HEARTBEAT.equals(name);
+        if (EventTime.OF_HEARTBEATS.equals(name)) {
+            heartbeatTime = token == JsonToken.VALUE_STRING ? parser.getText()
+                    : token == JsonToken.VALUE_NUMBER_INT ? parser.getNumberValue() : null;
+        }
         try {
             Columns.Column column = columns.data(name);
             if (name.equals(config.eventTime)) {
@@ -281,6 +287,7 @@ final class RecordReader {
             for (int i = 0; i < columns.count; i++) {
                 row.setField(i, null);
             }
+            time = time == null && problem == null ? EventTime.ofHeartbeat(heartbeatTime, config) : time;
         } else {
             if (problem != null) {
                 throw problem;

@@ -137,6 +137,28 @@ class StrictJsonDeserializerTest {
     }
 
     @Test
+    void heartbeatsNeedNotKnowTheFieldAndTheUnitOfTheTopic() {
+        Map<String, String> seconds = Map.of("event-time", "at", "time-unit", "s");
+        for (Map.Entry<String, Long> sent : Map.of(
+                "\"ts\":1700000000123", 1_700_000_000_123_000L,
+                "\"ts\":\"2023-11-14T22:13:20Z\"", 1_700_000_000_000_000L,
+                "\"at\":1700000001,\"ts\":5", 1_700_000_001_000_000L).entrySet()) {
+            RowData row = schema(ROW, seconds)
+                    .deserialize(("{\"heartbeat\":true," + sent.getKey() + "}").getBytes(StandardCharsets.UTF_8));
+            assertTrue(row.getBoolean(HEARTBEAT));
+            assertEquals(sent.getValue(), row.getLong(TIME));
+        }
+        for (Map.Entry<String, String> bad : Map.of(
+                "{\"heartbeat\":true,\"ts\":5}", "bad_time",
+                "{\"heartbeat\":true,\"ts\":1.5}", "missing_field",
+                "{\"heartbeat\":true}", "missing_field",
+                "{\"ts\":1700000000123,\"u\":\"a\"}", "missing_field").entrySet()) {
+            RowData row = schema(ROW, seconds).deserialize(bad.getKey().getBytes(StandardCharsets.UTF_8));
+            assertEquals(bad.getValue(), row.getString(REJECT).toString());
+        }
+    }
+
+    @Test
     void timesComeInUnitsAndAsIso() {
         DataType row = DataTypes.ROW(
                 DataTypes.FIELD("at", DataTypes.BIGINT()), DataTypes.FIELD("seen", DataTypes.BIGINT()), DataTypes.FIELD("_ts", DataTypes.BIGINT()));
