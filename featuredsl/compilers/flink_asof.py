@@ -22,13 +22,13 @@ _NEVER_LATE_MS = 3_155_760_000_000
 
 def table_columns() -> list[str]:
     """What a table of rows has besides its columns. Rows that are valid from a later time on are no mistake. A record
-    that is no row moves event time, too: a topic of nothing but those is never idle."""
+    that is no row has no time, and moves none: its Kafka time may be far ahead of the rows behind it."""
     at = f"{floor_div('`_ts`', '1000', FLINK)}"
     time = f"TO_TIMESTAMP_LTZ({at}, 3)"
     return [
         "`_ahead` AS FALSE",
         f"`_rowtime` AS TO_TIMESTAMP_LTZ(GREATEST({at}, 0) + {_NEVER_LATE_MS}, 3)",
-        f"WATERMARK FOR `_rowtime` AS CASE WHEN {time} <= `_ktime` THEN {time} ELSE `_ktime` END "
+        f"WATERMARK FOR `_rowtime` AS CASE WHEN {time} > `_ktime` THEN `_ktime` ELSE {time} END "
         f"- INTERVAL '{DISORDER_S}.001' SECOND",
     ]
 

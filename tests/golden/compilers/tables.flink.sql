@@ -17,7 +17,7 @@ CREATE TABLE `items` (
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
   `_ahead` AS FALSE,
   `_rowtime` AS TO_TIMESTAMP_LTZ(GREATEST(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 0) + 3155760000000, 3),
-  WATERMARK FOR `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) <= `_ktime` THEN TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) ELSE `_ktime` END - INTERVAL '15.001' SECOND
+  WATERMARK FOR `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) > `_ktime` THEN `_ktime` ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END - INTERVAL '15.001' SECOND
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.items',
