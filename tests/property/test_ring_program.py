@@ -74,8 +74,10 @@ def rings(draw: st.DrawFn) -> tuple[int, dict[str, list[Tile]]]:
 
 
 def merged(merge: str, values: list[Any]) -> Any:
+    """Null for a sum that leaves 64 bits."""
     kept = [value for value in values if value is not None]
-    return {"sum": sum, "min": min, "max": max}[merge](kept) if kept else None
+    found = {"sum": sum, "min": min, "max": max}[merge](kept) if kept else None
+    return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
 
 
 def plainly(value: FeatureValue) -> tuple[object, ...]:
