@@ -14,12 +14,12 @@ DAY = 24 * HOUR
 
 TimeRange = tuple[str, str] | None
 """The first and the last year of times that are believed; None believes all."""
-TIME_RANGE: TimeRange = ("1980", "2100")
+LIKELY_YEARS = ("1980", "2100")
+TIME_RANGE: TimeRange = LIKELY_YEARS
 
 UNIT_US: dict[str, int] = {"s": SECOND, "ms": 1_000, "us": 1}
 
 ASKED_YEARS = ("1000", "9000")
-LIKELY_YEARS = ("1980", "2100")
 """Times that a command takes: any window around them can still be written as a date."""
 
 _UNITS = {"us": 1, "ms": 1_000, "s": SECOND, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
@@ -97,18 +97,15 @@ def asked_time(text: str, unit: str, what: str) -> int:
     likely time in another unit only, which it names."""
     us = parse_time(text, unit, what)
     low, high = range_us(ASKED_YEARS)
+    is_asked = low <= us <= high
     number = us // UNIT_US[unit]
     is_number = re.fullmatch(r"[+-]?\d+", text.strip()) is not None
-    fitting = fitting_unit(number, LIKELY_YEARS) if is_number or not low <= us <= high else None
-    if low <= us <= high and fitting in (None, unit):
+    fitting = fitting_unit(number, LIKELY_YEARS) if is_number or not is_asked else None
+    if is_asked and fitting in (None, unit):
         return us
     hint = f"; in {fitting!r} it would be {format_time(number * UNIT_US[fitting])}" if fitting else ""
-    raise InputError(f"{what} {text!r} is {_where(us)} (integers are in {unit}){hint}")
-
-
-def _where(us: int) -> str:
-    low, high = range_us(ASKED_YEARS)
-    return f"{format_time(us)}" if low <= us <= high else "not within the years 1000 to 9000"
+    where = format_time(us) if is_asked else "not within the years 1000 to 9000"
+    raise InputError(f"{what} {text!r} is {where} (integers are in {unit}){hint}")
 
 
 def format_time(us: int) -> str:

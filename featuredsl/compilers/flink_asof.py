@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from featuredsl.compilers.flink_tables import any_null, rowtime_of, uid
+from featuredsl.compilers.flink_tables import any_null, event_columns, rowtime_of, uid
 from featuredsl.compilers.scalar import FLINK, floor_div
 from featuredsl.dtypes import DType
 from featuredsl.sources import EventSource, JoinOf
@@ -36,7 +36,7 @@ def table_columns() -> list[str]:
 def as_of_views(source: EventSource, origin: JoinOf, base: str, name: str) -> list[str]:
     """The views that make `name`, the events of a joined source in time, of the view `base` of those without."""
     both = FLINK.ident(f"{source.name}__and_rows")
-    shared = [*_names(origin.base), "`_ts`"]
+    shared = [*event_columns(origin.base), "`_ts`"]
     added = [FLINK.ident(column) for column, _, _ in origin.added]
     nulls = [f"{_null(dtype)} AS {FLINK.ident(column)}" for column, _, dtype in origin.added]
     no_key = any_null(origin.on)
@@ -60,7 +60,7 @@ def _events(origin: JoinOf, base: str) -> str:
     columns = [
         f"fdsl_key({_listed(origin.on)}) AS `_key`",
         "`_ts`",
-        *_names(origin.base),
+        *event_columns(origin.base),
         "CAST(NULL AS STRING) AS `_rank`",
         *nulls,
         "`_rowtime`",
@@ -83,11 +83,6 @@ def _rows(origin: JoinOf) -> str:
     ]
     where = f"`_reject` IS NULL AND `_heartbeat` IS NOT TRUE AND NOT ({any_null(table.key)})"
     return f"SELECT {', '.join(columns)} FROM {FLINK.ident(table.name)}\nWHERE {where}"
-
-
-def _names(base: EventSource) -> list[str]:
-    """The columns of an event, as names in SQL."""
-    return [FLINK.ident(name) for name in (*base.column_names, *([base.arrival_time] if base.arrival_time else []))]
 
 
 def _listed(names: Iterable[str]) -> str:

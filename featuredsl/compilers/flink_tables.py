@@ -59,6 +59,12 @@ def table_of(plan: GroupPlan, tier: str) -> str:
     return f"{plan.name}__{tier.replace('/', '__').replace('@', '__')}"
 
 
+def event_columns(source: EventSource) -> list[str]:
+    """The columns of an event with its arrival where it has one, as names in SQL; its own time is `_ts` beside them."""
+    arrival = [source.arrival_time] if source.arrival_time else []
+    return [FLINK.ident(name) for name in (*source.column_names, *arrival)]
+
+
 def null_keys(source: EventSource, plans: Iterable[GroupPlan]) -> list[str]:
     """For each of the groups, true for a record of a stream without a part of the entity. Parts that a joined table
     adds are not looked at: the record is whole without them."""

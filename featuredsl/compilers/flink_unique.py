@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from featuredsl.compilers.flink_sources import arrival_of, records_of
-from featuredsl.compilers.flink_tables import null_keys, rowtime_of, uid
+from featuredsl.compilers.flink_tables import event_columns, null_keys, rowtime_of, uid
 from featuredsl.compilers.scalar import FLINK
 from featuredsl.lateness import late_after_us
 from featuredsl.plan import GroupPlan
@@ -39,7 +39,7 @@ def unique_views(source: EventSource, plans: Sequence[GroupPlan]) -> list[str]:
     """The views of the records with a key, of what each record is, and of the events; `plans` are who reads them."""
     if not source.unique:
         return []
-    shared = ", ".join([*_columns(source), "`_ts`"])
+    shared = ", ".join([*event_columns(source), "`_ts`"])
     counted = shared if late_after_us(source, plans) is None else f"{shared}, `_ktime`"
     keyed = _keyed(source, plans)
     nothing = "CAST(NULL AS STRING)"
@@ -66,20 +66,20 @@ def timed_unique_view(source: EventSource, plans: Sequence[GroupPlan], in_time: 
         return [_view(_name(source, _timed_name(is_live)), f"{_sharded(source, '`_rowtime`')}\n{where}")]
     sequence = [FLINK.ident(source.sequence)] if source.sequence else []
     row = ", ".join(["`_ts`", *sequence, *(FLINK.ident(name) for name in source.column_names)])
-    shared = ", ".join(["`_ts`", *_columns(source), "`_rowtime`"])
+    shared = ", ".join(["`_ts`", *event_columns(source), "`_rowtime`"])
     text = f"SELECT {_key(source)} AS `_key`, fdsl_rank({row}) AS `_rank`, {shared} FROM {records_of(source)}"
     return [_view(_name(source, "keyed_in_time"), f"{text}\n{where}")]
 
 
 def timed_events(source: EventSource, plans: Sequence[GroupPlan], is_live: bool) -> str:
     """A relation of the events among these records, with `_rowtime`; live ones do not wait for the watermark."""
-    shared = ", ".join([*_columns(source), "`_ts`"])
+    shared = ", ".join([*event_columns(source), "`_ts`"])
     if not is_live and waits(source):
         table = f"input => TABLE {_name(source, 'keyed_in_time')} PARTITION BY `_key`"
         call = f"TABLE(fdsl_first_in_time({table}, {_big('withinUs', _within(source))}, {_timed(source)}))"
-        return f"(SELECT {shared}, {rowtime_of(_columns(source))} AS `_rowtime` FROM {call})"
+        return f"(SELECT {shared}, {rowtime_of(event_columns(source))} AS `_rowtime` FROM {call})"
     call = _first_arrival(source, plans, _timed_name(is_live), _timed(source, is_live))
-    return f"(SELECT {shared}, {rowtime_of(_columns(source))} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
+    return f"(SELECT {shared}, {rowtime_of(event_columns(source))} AS `_rowtime` FROM {call} WHERE `_outcome` IS NULL)"
 
 
 def keyless(source: EventSource, plans: Sequence[GroupPlan]) -> str:
@@ -94,7 +94,7 @@ def seen_of(source: EventSource) -> str:
 
 def _sharded(source: EventSource, *more: str) -> str:
     at, tie = _axis(source)
-    columns = ", ".join([*_columns(source), "`_ts`", *more])
+    columns = ", ".join([*event_columns(source), "`_ts`", *more])
     return (
         f"SELECT MOD(HASH_CODE(`_key`), {SHARDS}) AS `_shard`, `_key`, {at} AS `_at`, {tie} AS `_tie`, `_ktime`,\n"
         f"  {columns} FROM (SELECT *, {_key(source)} AS `_key` FROM {records_of(source)})"
@@ -155,14 +155,6 @@ def _parts(source: EventSource) -> list[str]:
 
 def _key(source: EventSource) -> str:
     return f"fdsl_key({', '.join(_parts(source))})"
-
-
-def _columns(source: EventSource) -> list[str]:
-    return list(map(FLINK.ident, _names(source)))
-
-
-def _names(source: EventSource) -> list[str]:
-    return [*source.column_names, *([source.arrival_time] if source.arrival_time else [])]
 
 
 def _name(source: EventSource, what: str) -> str:
