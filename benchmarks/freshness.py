@@ -35,7 +35,7 @@ from jobs.kafka import producer
 RATE, USERS = 2_000, 20_000
 PROBES_PER_S, PROBED = 25, 400
 POLL_S = 0.002
-WARM_S = {"quick": 40.0, "full": 60.0}
+WARM_S = {"quick": 60.0, "full": 90.0}
 SECONDS = {"quick": 20.0, "full": 60.0}
 LOST_S = 10.0
 TARGET_MS = 75.0
@@ -94,7 +94,7 @@ def report(latencies: Sequence[float], produced: Sequence[float], spent: dict[st
 @dataclass
 class Prober:
     """Produces events of users of its own and reads until they count; seconds of each go to `found`, those until Kafka
-    has them to `produced`."""
+    has them to `produced`. One producer throughout: a new one waits half a second for its id."""
 
     kafka: str
     handle: Handle
@@ -105,6 +105,9 @@ class Prober:
     _sent: dict[str, int] = field(default_factory=dict)
     _waiting: dict[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self._out = producer(self.kafka)
+
     def forget(self) -> None:
         """Leave out what was measured so far."""
         self.found.clear()
@@ -112,19 +115,19 @@ class Prober:
 
     def probe(self, seconds: float) -> None:
         """Probe at random moments for so long, then wait for the last."""
-        rng, out = random.Random(5), producer(self.kafka)
+        rng = random.Random(5)
         now = time.perf_counter()
         end, due = now + seconds, now
         while now < end or self._waiting:
             if due <= now < end:
-                self._send(out)
+                self._send()
                 due += rng.uniform(0.2, 1.8) / PROBES_PER_S
-            out.poll(0)
+            self._out.poll(0)
             self._look()
             time.sleep(POLL_S)
             now = time.perf_counter()
 
-    def _send(self, out: Any) -> None:
+    def _send(self) -> None:
         user = f"{self._name}-{next(self._numbers) % PROBED}"
         if user in self._waiting:
             raise RuntimeError(f"an event of {user} is not readable after {PROBED / PROBES_PER_S:g} s")
@@ -134,7 +137,7 @@ class Prober:
         def acknowledged(*_: object) -> None:
             self.produced.append(time.perf_counter() - begun)
 
-        out.produce(TOPIC, event(user), user.encode(), on_delivery=acknowledged)
+        self._out.produce(TOPIC, event(user), user.encode(), on_delivery=acknowledged)
 
     def _look(self) -> None:
         """Read the users that are waited for, once."""
