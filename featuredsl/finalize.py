@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import repeat
+from typing import Any
 
 import msgspec
 
@@ -122,13 +123,21 @@ class Finalizer:
         """The marks of deferred streams that the features need."""
         return tuple(dict.fromkeys(mark for marks in self._marks.values() for mark in marks))
 
+    def windows(self, numbers: Mapping[str, Sequence[Any]], at_us: int) -> dict[str, FeatureValue]:
+        """The features of an entity that is there, where `only_programs`, from all numbers of each tier."""
+        found = self._blank.copy()
+        for program in self._programs:
+            values, newest = program.values(numbers[program.tier], at_us)
+            self._put(program, values, newest, at_us, found)
+        return found
+
     def _run(self, program: RingProgram, state: EntityState, at_us: int, found: dict[str, FeatureValue]) -> None:
         tiles = state.ring[program.tier]
         if type(tiles) is not RingTiles:
             status = OK if state.exists else NOT_FOUND
             found.update((feature.name, self._window(feature, state, at_us, status)) for feature in program.features)
             return
-        values, newest = program.values(tiles, at_us)
+        values, newest = program.values(tiles.numbers, at_us)
         self._put(program, values, newest, at_us, found, state.exists)
 
     @staticmethod

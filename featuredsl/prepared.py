@@ -17,7 +17,9 @@ from featuredsl.online.keys import KeyPart, escape_part, join_key
 from featuredsl.online.layout import StoreLayout
 from featuredsl.online.meta import mark_field
 from featuredsl.online.request import RawState
+from featuredsl.online.ring import tier_struct
 from featuredsl.registry import Registry
+from featuredsl.rows import Row
 from featuredsl.session_tiers import session_tiers
 from featuredsl.tiles import state_tiers, store_layout, stream_lookups, tile_tiers
 
@@ -81,6 +83,12 @@ class Place:
         self._before = f"{whole.key_prefix}{{"
         self._after = ";".join(["}:R" if self.read.ring else "}:", *self.read.hash_fields])
         self._header, self._size = self.read.header(), self.read.total_size
+        used = {program.tier for program in finalizer.programs}
+        self._unpack = [
+            (tier.name, tier_struct(tier.slot_format, tier.slots).unpack_from, self.read.offset(tier.name))
+            for tier in self.read.ring
+            if tier.name in used
+        ]
 
     def name(self, text: str) -> str:
         """Under which name the state of an entity is kept: the same for places that read the same bytes; the key of the
@@ -99,6 +107,10 @@ class Place:
         """Raises CodecError, StateError for bytes of another definition."""
         if len(ring) != self._size or not ring.startswith(self._header):
             check_ring(self.read, ring)
+
+    def windows(self, ring: bytes, at_us: int) -> Row:
+        """The features of an entity that has windows alone, of bytes that `check` has seen."""
+        return self.finalizer.windows({tier: unpack(ring, at) for tier, unpack, at in self._unpack}, at_us)
 
     @cached_property
     def shape(self) -> str:

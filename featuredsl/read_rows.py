@@ -70,7 +70,10 @@ class _Windows:
                 rows[other] = row
         found = rows[number]
         if not isinstance(found, dict):
-            found = rows[number] = row_of(*self._states[number], self._at_us, None)
+            at, kept = self._states[number]
+            ring = kept.state.ring
+            alone = row_of(at, kept, self._at_us, None) if ring is None else at.windows(ring, self._at_us)
+            found = rows[number] = alone
         return found
 
     def together(self, number: int) -> Iterable[tuple[int, Row]]:

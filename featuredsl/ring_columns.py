@@ -73,7 +73,7 @@ class _Window:
         values = self._finished([columns[place] for place in range(len(columns))], len(rings))
         for i in doubtful:
             tiles = RingTiles(self._tier.slot_format, self._tier.slots, rings[i], self._start)
-            for column, value in zip(values, self._program.values(tiles, at_us)[0], strict=True):
+            for column, value in zip(values, self._program.values(tiles.numbers, at_us)[0], strict=True):
                 column[i] = value
         return inside.newest(), values
 

@@ -15,7 +15,7 @@ from featuredsl.aggregators import Aggregate, merge_values, total
 from featuredsl.evaluate import evaluate
 from featuredsl.nodes import Call, Column, Literal, Node, Value
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.ring import FIXED, RingTiles
+from featuredsl.online.ring import FIXED
 from featuredsl.plan import GroupPlan, WindowFeature
 from featuredsl.tiles import TileTier, tile_tiers
 from featuredsl.windows import Window
@@ -53,10 +53,9 @@ class RingProgram:
         self._known: dict[tuple[int, int], Slots] = {}
         self._last = (0, self._at(0))
 
-    def values(self, tiles: RingTiles, at_us: int) -> tuple[list[Value], int | None]:
-        """The value of every feature asked at `at_us`, and the newest event inside."""
-        slots = self.slots(at_us)
-        numbers, width = tiles.numbers, self._width
+    def values(self, numbers: Sequence[Any], at_us: int) -> tuple[list[Value], int | None]:
+        """The value of every feature asked at `at_us`, and the newest event inside, from all numbers of the tier."""
+        slots, width = self.slots(at_us), self._width
         inside = numbers[slots.first : slots.last]
         if slots.rest:
             inside += numbers[: slots.rest]

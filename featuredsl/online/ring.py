@@ -31,7 +31,7 @@ class RingTiles(Sequence[Tile]):
     __slots__ = ("_at", "_data", "_filled", "_numbers", "_whole", "width")
 
     def __init__(self, slot_format: str, slots: int, data: bytes, at: int) -> None:
-        self._whole, self.width = _whole(slot_format, slots)
+        self._whole, self.width = tier_struct(slot_format, slots), len(slot_format) - 1
         self._data, self._at = data, at
         self._numbers: tuple[int | float, ...] | None = None
         self._filled: tuple[Tile, ...] | None = None
@@ -82,7 +82,7 @@ def _tile(slot: tuple[int | float, ...]) -> Tile:
 
 
 @lru_cache(maxsize=1024)
-def _whole(slot_format: str, slots: int) -> tuple[struct.Struct, int]:
-    """All slots of a tier as one structure, and how many numbers a slot has."""
+def tier_struct(slot_format: str, slots: int) -> struct.Struct:
+    """All slots of a tier as one structure."""
     order, fields = slot_format[0], slot_format[1:]
-    return struct.Struct(order + fields * slots), len(fields)
+    return struct.Struct(order + fields * slots)
