@@ -20,7 +20,7 @@ import redis
 from benchmarks.limited import DidNotFinish
 from benchmarks.rows import row
 from benchmarks.stream_data import GROUP, SPAN_MS, TILE_MS, TOPIC, Events, definitions, produce
-from benchmarks.stream_flink import Spent, blackhole, generated, plain, without_progress
+from benchmarks.stream_flink import VOLUME, Spent, blackhole, generated, plain, without_progress
 from benchmarks.stream_flink import measure as measure_job
 from benchmarks.stream_peers import VERSIONS, Work, differences, interpreter, written
 from benchmarks.stream_peers import measure as measure_peer
@@ -41,7 +41,14 @@ NEEDED = ("ours", "blackhole")
 CHECKED = 500
 PEER_METRIC = "count and sum by user and tile, Kafka to Redis"
 CLOSED = "closed"
-JOBS = {"ours": generated, "blackhole": blackhole, "plain": plain, "uncounted": without_progress}
+JOBS = {
+    "ours": generated,
+    "blackhole": blackhole,
+    "plain": plain,
+    "uncounted": without_progress,
+    "volume": partial(generated, tuning=VOLUME),
+    "volume hole": partial(blackhole, tuning=VOLUME),
+}
 Side = Callable[[], Spent]
 
 
@@ -124,10 +131,23 @@ def against_jobs(spent: Mapping[str, Spent]) -> list[dict[str, Any]]:
             rows.append(row("generated job to Redis", "events/s", ours.rate, (what, other.rate)))
         cpu = (what, other.cpu_per_million)
         rows.append(row("generated job to Redis", "s of CPU per million", ours.cpu_per_million, cpu))
+    if "volume" in spent and "volume hole" in spent:
+        rows += _volume(spent["volume"], spent["volume hole"])
     redis_cpu = ours.redis_cpu / ours.events * 1e6
     rows.append(row("Redis under the generated job", "s of CPU per million", redis_cpu))
     rows.append(row("state of the generated job, per entity", "bytes", ours.state_bytes / ENTITIES))
     return rows
+
+
+def _volume(ours: Spent, hole: Spent) -> list[dict[str, Any]]:
+    metric, what = f"generated job to Redis, --mini-batch {VOLUME.mini_batch_ms}", "same SQL and option, black hole"
+    speed = ours.rate / hole.rate
+    return [
+        row(metric, "events/s", ours.rate, (what, hole.rate), (">= 0.95", speed >= 0.95)),
+        row(metric, "s of CPU per million", ours.cpu_per_million, (what, hole.cpu_per_million)),
+        row(f"Redis under it, --mini-batch {VOLUME.mini_batch_ms}", "s of CPU per million",
+            ours.redis_cpu / ours.events * 1e6),
+    ]  # fmt: skip
 
 
 def _peers(settings: Settings, client: redis.Redis, mode: str, events: Events, ours: Spent) -> list[dict[str, Any]]:

@@ -26,6 +26,8 @@ from jobs.flink.tuning import Tuning
 
 SQL_MODULE = "jobs.flink.sql_job"
 TUNING = Tuning(parallelism=2)
+VOLUME = Tuning(parallelism=2, mini_batch_ms=5_000)
+"""Fewer writes for freshness, as for a backlog."""
 WARM_SHARE = 0.5
 """The first events of a side are not measured: the code of each job is compiled anew, for some ten seconds."""
 POLL_S = 0.2
@@ -58,14 +60,15 @@ class Spent:
         return self.cpu / self.events * 1e6
 
 
-def generated(settings: Settings, group: str) -> JobHandle:
+def generated(settings: Settings, group: str, tuning: Tuning = TUNING) -> JobHandle:
     """The feature job of a group, as `featuredsl run stream` submits it."""
-    return submit(MODULE, _config(settings, group, group), settings)
+    return submit(MODULE, _config(settings, group, group, tuning), settings)
 
 
-def blackhole(settings: Settings, group: str) -> JobHandle:
+def blackhole(settings: Settings, group: str, tuning: Tuning = TUNING) -> JobHandle:
     """The same statements, but what goes to Redis goes nowhere."""
-    return _by_hand(settings, "blackhole", [to_blackhole(text) for text in _statements(settings, group, "blackhole")])
+    statements = [to_blackhole(text) for text in _statements(settings, group, "blackhole")]
+    return _by_hand(settings, "blackhole", statements, tuning)
 
 
 def without_progress(settings: Settings, group: str) -> JobHandle:
@@ -105,11 +108,11 @@ def _statements(settings: Settings, group: str, name: str) -> list[str]:
     return compile_statements([target], StreamConfig(settings.kafka, settings.redis, "", name))
 
 
-def _by_hand(settings: Settings, name: str, statements: list[str]) -> JobHandle:
-    return submit(SQL_MODULE, _config(settings, GROUP, name) | {"statements": statements}, settings)
+def _by_hand(settings: Settings, name: str, statements: list[str], tuning: Tuning = TUNING) -> JobHandle:
+    return submit(SQL_MODULE, _config(settings, GROUP, name, tuning) | {"statements": statements}, settings)
 
 
-def _config(settings: Settings, group: str, name: str) -> dict[str, Any]:
+def _config(settings: Settings, group: str, name: str, tuning: Tuning) -> dict[str, Any]:
     registry = Registry.load(settings.registry)
     return {
         "name": name,
@@ -121,7 +124,7 @@ def _config(settings: Settings, group: str, name: str) -> dict[str, Any]:
         "registry": str(settings.registry),
         "versions": {group: registry.store_versions[group]},
         "state_ttl_ms": 2 * longest_reach_us(registry.groups[group]) // 1000,
-        **TUNING.config(),
+        **tuning.config(),
     }
 
 

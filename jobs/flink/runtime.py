@@ -16,6 +16,7 @@ RESTART_ATTEMPTS = 8
 RESTART_DELAY_MS = 1_000
 RESTART_MAX_DELAY_MS = 30_000
 RESTART_RESET_MS = 300_000
+EVENTS_PER_MS = 100
 
 
 def load_config(argv: Sequence[str]) -> dict[str, Any]:
@@ -30,8 +31,9 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
     """Flink's options for a job.
 
     `config` may name parallelism (1), checkpoint_interval_ms (10000), idle_timeout_ms (0: event time of a quiet
-    partition stands still, right where heartbeats are sent), mini_batch_ms (50; 0 turns it off), state_ttl_ms (0:
-    keep for ever), restart_attempts (8 in a row), python_bundle_ms (50) and execution_mode (process).
+    partition stands still, right where heartbeats are sent), mini_batch_ms (50; 0 turns it off; a task may gather 100
+    events for each of them, 5,000 to 500,000), state_ttl_ms (0: keep for ever), restart_attempts (8 in a row),
+    python_bundle_ms (50) and execution_mode (process).
     """
     mini_batch = int(config.get("mini_batch_ms", 50))
     values: dict[str, object] = {
@@ -57,7 +59,7 @@ def options(config: Mapping[str, Any]) -> dict[str, str]:
     }
     if mini_batch:
         values["table.exec.mini-batch.allow-latency"] = f"{mini_batch} ms"
-        values["table.exec.mini-batch.size"] = 5000
+        values["table.exec.mini-batch.size"] = min(max(5_000, EVENTS_PER_MS * mini_batch), 500_000)
     return {name: str(value) for name, value in values.items()} | dict(config.get("flink_options", {}))
 
 

@@ -25,7 +25,7 @@ _OPTIONS = (
     ),
     click.option(
         "--mini-batch", "mini_batch_ms", type=NATURAL, default=50, show_default=True, metavar="MS",
-        help="Gather events so long before they are counted: volume against freshness; 0 for none.",
+        help="Gather events so long before they are counted: volume (some seconds) against freshness; 0 for none.",
     ),
     click.option(
         "--checkpoint-interval", "checkpoint_interval_ms", type=click.IntRange(min=100), default=10_000,

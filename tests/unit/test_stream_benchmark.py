@@ -118,6 +118,8 @@ def test_target_against_the_black_hole(hole: float, met: bool) -> None:
     rows = against_jobs(sides)
     assert [row["met"] for row in rows if row["target"]] == [met]
     assert rows[0]["ratio"] == round(100_000 / hole, 3)
+    rows = against_jobs(sides | {"volume": spent(200_000.0), "volume hole": spent(2 * hole)})
+    assert [row["met"] for row in rows if row["target"]] == [met, met]
     assert next(row["ours"] for row in rows if row["metric"].startswith("state")) == 1_000.0
 
 

@@ -43,6 +43,13 @@ def test_options_of_a_feature_job() -> None:
     assert options({**CONFIG, **Tuning(state_backend="rocksdb").config()})["state.backend.type"] == "rocksdb"
 
 
+@pytest.mark.parametrize(
+    ("mini_batch_ms", "events"), [(1, 5_000), (50, 5_000), (60, 6_000), (5_000, 500_000), (60_000, 500_000)]
+)
+def test_a_longer_mini_batch_may_gather_more_events(mini_batch_ms: int, events: int) -> None:
+    assert options({**CONFIG, "mini_batch_ms": mini_batch_ms})["table.exec.mini-batch.size"] == str(events)
+
+
 def test_no_restarts() -> None:
     values = options({**CONFIG, "restart_attempts": 0})
     assert values["restart-strategy.type"] == "none"
