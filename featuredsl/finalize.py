@@ -123,7 +123,7 @@ class Finalizer:
         """The marks of deferred streams that the features need."""
         return tuple(dict.fromkeys(mark for marks in self._marks.values() for mark in marks))
 
-    def windows(self, numbers: Mapping[str, Sequence[Any]], at_us: int) -> dict[str, FeatureValue]:
+    def windows(self, numbers: Mapping[str, tuple[Any, ...]], at_us: int) -> dict[str, FeatureValue]:
         """The features of an entity that is there, where `only_programs`, from all numbers of each tier."""
         found = self._blank.copy()
         for program in self._programs:

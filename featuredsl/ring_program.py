@@ -53,7 +53,7 @@ class RingProgram:
         self._known: dict[tuple[int, int], Slots] = {}
         self._last = (0, self._at(0))
 
-    def values(self, numbers: Sequence[Any], at_us: int) -> tuple[list[Value], int | None]:
+    def values(self, numbers: tuple[Any, ...], at_us: int) -> tuple[list[Value], int | None]:
         """The value of every feature asked at `at_us`, and the newest event inside, from all numbers of the tier."""
         slots, width = self.slots(at_us), self._width
         inside = numbers[slots.first : slots.last]

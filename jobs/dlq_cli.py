@@ -35,6 +35,7 @@ from jobs.kafka_offsets import Offsets, end_offsets
 from schemas.dead_letters import DeadLetter, printable
 
 SHOWN_REFUSALS = 20
+COLUMNS = ("time", "topic", "partition", "offset", "line", "event time", "reason", "detail", "replayable", "payload")
 
 _reasons = click.option("--reason", "reasons", multiple=True, help="Only this reason; may be repeated.")
 _since = click.option("--since", help="Only letters written since this time (ISO 8601 or ms) or within this span (2h).")
@@ -140,6 +141,7 @@ def _record(letter: DeadLetter) -> dict[str, Any]:
         "topic": letter.topic,
         "partition": letter.partition,
         "offset": letter.offset,
+        "line": letter.line,
         "event_time_ms": letter.ts_ms,
         "reason": letter.reason,
         "detail": letter.detail,
@@ -155,10 +157,22 @@ def _show(listing: Listing) -> None:
         counts = [(topic, reason, str(n)) for (topic, reason), n in sorted(listing.counts.items())]
         _table(("topic", "reason", "count"), counts)
         rows = [[str(value) if value is not None else "" for value in _record(one).values()] for one in listing.newest]
-        columns = ("time", "topic", "partition", "offset", "event time", "reason", "detail", "replayable", "payload")
+        names = (
+            "time",
+            "topic",
+            "partition",
+            "offset",
+            "line",
+            "event time",
+            "reason",
+            "detail",
+            "replayable",
+            "payload",
+        )
+        used = [i for i in range(len(names)) if any(row[i] for row in rows)]  # a file has no offsets, a topic no lines
         if rows:
             click.echo()
-            _table(columns, rows)
+            _table([names[i] for i in used], [[row[i] for i in used] for row in rows])
     for number, what in (
         (listing.repeats, "letters of the same record again"),
         (listing.unreadable, "no dead letters"),

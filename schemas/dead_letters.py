@@ -18,7 +18,8 @@ MAX_LETTER_BYTES = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """One refused record. `ts_ms` is its event time where that was readable, `rejected_ms` the time of the letter."""
+    """One refused record. `ts_ms` is its event time where that was readable, `rejected_ms` the time of the letter,
+    `line` where it stood in a file."""
 
     topic: str
     partition: int | None
@@ -29,6 +30,7 @@ class DeadLetter:
     payload: bytes | None
     sha256: str | None
     rejected_ms: int | None = None
+    line: int | None = None
 
     @property
     def place(self) -> str:
@@ -58,7 +60,7 @@ def read_letter(value: bytes | None, rejected_ms: int | None = None) -> DeadLett
     """A dead letter from its JSON bytes. Raises RecordError for anything else."""
     record = parse(value, MAX_LETTER_BYTES)
     validate("dead_letter", {"partition": None, "offset": None, **record, "ts": None})
-    ts = record.get("ts")
+    ts, line = record.get("ts"), record.get("line")
     return DeadLetter(
         topic=str(record["topic"]),
         partition=record.get("partition"),
@@ -69,6 +71,7 @@ def read_letter(value: bytes | None, rejected_ms: int | None = None) -> DeadLett
         payload=_payload(record),
         sha256=record.get("sha256"),
         rejected_ms=rejected_ms,
+        line=line if isinstance(line, int) and not isinstance(line, bool) else None,
     )
 
 

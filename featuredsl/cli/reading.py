@@ -106,6 +106,13 @@ def get(
         handle = reader.prepare(*(f"{group}.{name}" for name in names)) if names else reader.prepare(group)
         rows = handle.get([(group, key) for key in parts], asked, values)
         version = reader.layout(group).version
+    known = registry.plan_of(group, version).feature_names
+    if absent := [name for name in names if name not in known]:
+        click.echo(
+            f"warning: readers follow {group}@{version}, which does not have {', '.join(absent)}: "
+            f"{registry.store_version(group)} has, and is not filled yet",
+            err=True,
+        )
     if as_json:
         click.echo(json.dumps(as_data(group, version, parts, rows), allow_nan=False))
         return
@@ -183,12 +190,27 @@ def explain_read(group: str, key: str, at: str | None) -> None:
         click.echo(f"  batch {tier}: complete as of {', '.join(format_time(t) for t in times)}")
     for mark, times in meta.closed_marks(group, layout.version).items():
         click.echo(f"  closed {mark}: complete up to {', '.join(format_time(t) for t in times) or 'nothing yet'}")
+    if not state.exists:
+        _explain_nothing(read)
+        return
     for name, value in read.row.items():
         found = reason(read, name)
         when = f"as of {_shown(value.as_of_us)}, newest event {_shown(value.event_time_us)}"
         click.echo(f"  {name} = {value.value!r} {value.status}, {when}\n    from: {found.source}\n    why: {found.why}")
         if found.todo:
             click.echo(f"    do:   {found.todo}")
+
+
+def _explain_nothing(read: Read) -> None:
+    """Of a key under which nothing stands: each reason once, after the features that it is the reason of."""
+    shared: dict[str, tuple[list[str], dict[str, None]]] = {}
+    for name, value in read.row.items():
+        found = reason(read, name)
+        values, todos = shared.setdefault(found.why, ([], {}))
+        values.append(f"  {name} = {value.value!r} {value.status}")
+        todos[found.todo] = None
+    for why, (values, todos) in shared.items():
+        click.echo("\n".join([*values, f"    why: {why}", *(f"    do:   {todo}" for todo in todos if todo)]))
 
 
 def _filled(indices: list[int]) -> str:

@@ -18,8 +18,8 @@ def families(look: Look, state: State, objective: Objective) -> Iterator[Family]
     yield Family(
         "featuredsl_part_up",
         "gauge",
-        "1 when the part answered at the last look.",
-        tuple(({"part": part}, int(part not in look.problems)) for part in PARTS),
+        "1 when the part answered at the last look; without a job to look at it is not asked.",
+        tuple(({"part": part}, int(part not in look.problems) if look.jobs else None) for part in PARTS),
     )
     yield from _groups(look, state, objective)
     yield from _jobs(look)

@@ -190,11 +190,46 @@ def test_every_status_is_explained(say: Say, server: RedisProcess, tmp_path: Pat
     assert "2h behind what tier 1h promises" in found["daily"]["why"]
     assert "without this key" in explained(say, "ok|1")["daily"]["why"]
 
-    found = explained(say, "never|1")
-    assert {one["is"].split()[1].strip(",") for one in found.values()} == {"NOT_FOUND"}
-    assert layout.key(("never", 1), "R") in found["n"]["why"]
-    assert "featuredsl run batch" in found["daily"]["do"]
-    assert found["scaled"]["why"] == "the status is that of its input spend"
+
+def test_a_key_that_is_not_there_is_explained_once(say: Say, tmp_path: Path) -> None:
+    layout = Registry.load(tmp_path / "registry").layout("pair")
+    code, out, _ = say("explain-read", "pair", "never|1", "--at", AT)
+    head, *lines = out.splitlines()
+    assert (code, head) == (0, f"pair@{layout.version} never|1 at 2100-01-01T00:00:00.000000Z: no such key")
+    values = [line.strip() for line in lines if " = " in line]
+    assert len(values) == 6
+    assert all(value.endswith(" NOT_FOUND") for value in values)
+    whys = [line for line in lines if line.startswith("    why:")]
+    assert len(whys) == len(set(whys)) == 2
+    assert layout.key(("never", 1), "R") in whys[0]
+    assert whys[1] == "    why: the status is that of its input spend"
+    assert [line for line in lines if line.startswith("    do:")] == [
+        "    do:   check how the key is written, and that the feature job runs for this version",
+        "    do:   check how the key is written, and that featuredsl run batch (tier 1h) runs for this version",
+        "    do:   see that input",
+    ]
+
+
+def test_a_feature_that_readers_do_not_follow_yet(say: Say, server: RedisProcess, tmp_path: Path) -> None:
+    before = Registry.load(tmp_path / "registry").layout("pair").version
+    with OnlineStore(server.url) as store:
+        store.set_current("pair", before)
+    more = DEFINITIONS.replace(
+        "    @on_demand(",
+        """    @feature(freshness="realtime", window="1h")
+    def fresh(e: events) -> float:
+        return e.price.max()
+
+    @on_demand(""",
+    )
+    (tmp_path / "definitions.py").write_text(more)
+    assert say("apply", str(tmp_path / "definitions.py"))[0] == 0
+    after = Registry.load(tmp_path / "registry").store_version("pair")
+    code, out, err = say("get", "pair", "a|1", "--features", "fresh,n", "--json")
+    assert (code, list(json.loads(out)["rows"][0]["features"])) == (0, ["n"])
+    assert err == (
+        f"warning: readers follow pair@{before}, which does not have fresh: {after} has, and is not filled yet\n"
+    )
 
 
 def test_exit_codes(say: Say, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,13 +39,18 @@ def test_a_file(tmp_path: Path) -> None:
 
 def test_letters_of_history_are_listed(tmp_path: Path) -> None:
     """The file has neither partition nor offset: equal lines are different records."""
-    line = json.dumps({"topic": "e.jsonl", "reason": "bad_time", "detail": None, "payload": "YQ==", "sha256": "0"})
+    line = {"topic": "e.jsonl", "reason": "bad_time", "detail": None, "payload": "YQ==", "sha256": "0"}
     path = tmp_path / "out.rejected.jsonl"
-    path.write_text(f"{line}\n{line}\n")
+    path.write_text("".join(json.dumps({**line, "line": number}) + "\n" for number in (7, 1234)))
     reply = CliRunner().invoke(list_letters, [str(path), "--json"], catch_exceptions=False)
     data = json.loads(reply.stdout)
     assert data["counts"] == [{"topic": "e.jsonl", "reason": "bad_time", "count": 2}]
     assert not data["records"][0]["replayable"]
+    assert [record["line"] for record in data["records"]] == [7, 1234]
+    text = CliRunner().invoke(list_letters, [str(path)], catch_exceptions=False).stdout
+    (head,) = [line for line in text.splitlines() if "payload" in line]
+    assert head.split() == ["topic", "line", "reason", "replayable", "payload"]
+    assert "1234" in text
 
 
 def test_plan() -> None:

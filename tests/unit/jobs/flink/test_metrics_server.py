@@ -57,6 +57,11 @@ def test_metrics_of_a_look() -> None:
     assert read["featuredsl_stream_sink_rows_total", "job", "rowsRefusedAsOlder"] == 1
 
 
+def test_without_a_job_no_part_is_called_up() -> None:
+    text = render(families(Look(NOW, (), (), {}), {}, Objective()))
+    assert "featuredsl_part_up{" not in text
+
+
 def test_a_quiet_source_does_not_make_a_busy_group_old() -> None:
     progress = {
         "busy": SourceProgress({"accepted": 1}, NOW - 10),
