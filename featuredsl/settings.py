@@ -53,7 +53,7 @@ class Settings:
         return cls(
             home=home,
             registry=_folder_or_url(str(values.get("registry", home / "registry"))),
-            jars=Path(values.get("jars", Path("build") / "jars")).absolute(),
+            jars=Path(values.get("jars", _jars())).absolute(),
             mlflow=values.get("mlflow", f"sqlite:///{home / 'mlflow.db'}"),
             prefix=values.get("prefix", ""),
             **{name: values.get(name, "") for name in _ENDPOINTS},
@@ -75,6 +75,12 @@ class Settings:
     def logs(self) -> Path:
         """The folder of all log files."""
         return self.home / "logs"
+
+
+def _jars() -> Path:
+    """Where the set-up puts jars: here, or in the checkout that this code runs from."""
+    here, checkout = Path("build") / "jars", Path(__file__).absolute().parents[1] / "build" / "jars"
+    return checkout if checkout.is_dir() and not here.is_dir() else here
 
 
 def _folder_or_url(text: str) -> Path | str:

@@ -113,6 +113,8 @@ def _bundles(settings: Settings) -> list[str]:
 def _start(names: str, fresh: bool, state: str, warm_s: float, tuning: Tuning) -> None:
     settings = Settings.load()
     console = Console(stderr=True)
+    if not console.is_terminal:
+        click.echo(f"submitting the feature job of {names}", err=True)
     with console.status("submitting the feature job") as status:
 
         def say(line: str) -> None:

@@ -29,7 +29,10 @@ def run_batches(times: Iterable[str], groups: Iterable[str], as_json: bool) -> N
     """One batch run for each time as it comes (an empty one is now), in one application."""
     settings = Settings.load()
     job = BatchJob.of(settings, Registry.load(settings.registry), groups)
-    with session(SparkConfig.of(settings, "featuredsl-batch")) as spark:
+    config = SparkConfig.of(settings, "featuredsl-batch")
+    if not ERR.is_terminal:
+        click.echo(f"starting a Spark application on {config.master}", err=True)
+    with session(config) as spark:
         for run in _runs(spark, job, times):
             _show_run(run, as_json)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -30,6 +31,8 @@ JVM_OPTIONS = (
 )
 """Short jobs: no second compiler, no collections while classes load."""
 EXECUTOR_TIMEOUT_S = 240.0
+REACH_TIMEOUT_S = 5.0
+_CLUSTER = "spark://"
 SHIPPED = (featuredsl, schemas, jobs)
 SHIPPED_SUFFIXES = frozenset({".py", ".json", ".lua"})
 
@@ -118,6 +121,7 @@ def session(config: SparkConfig) -> Iterator[SparkSession]:
 
     The JVM of the driver is started once per process and ends with it.
     """
+    _reach(config.master)
     _prepare(config)
     conf = SparkConf()
     conf.setAll(list(config.conf().items()))
@@ -133,6 +137,21 @@ def session(config: SparkConfig) -> Iterator[SparkSession]:
         yield SparkSession(context)
     finally:
         context.stop()
+
+
+def _reach(master: str) -> None:
+    """Spark itself asks a Master that is away for a minute, without a word."""
+    if not master.startswith(_CLUSTER):
+        return
+    for address in master.removeprefix(_CLUSTER).split(","):
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), REACH_TIMEOUT_S).close()
+        except (OSError, ValueError):
+            continue
+        return
+    msg = f"no Spark Master answers at {master}: run `featuredsl up`, or set FEATUREDSL_SPARK"
+    raise DependencyError(msg)
 
 
 def _await_executor(context: SparkContext, config: SparkConfig) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import featuredsl.settings as settings_module
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.settings import Settings
 
@@ -28,8 +29,18 @@ def test_defaults(tmp_path: Path) -> None:
     assert settings.home == tmp_path / ".featuredsl"
     assert settings.registry == tmp_path / ".featuredsl" / "registry"
     assert settings.mlflow == f"sqlite:///{tmp_path / '.featuredsl' / 'mlflow.db'}"
-    assert settings.jars == tmp_path / "build" / "jars"
     assert (settings.kafka, settings.prefix) == ("", "")
+
+
+def test_jars_are_here_or_in_the_checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    code = tmp_path / "checkout" / "featuredsl" / "settings.py"
+    monkeypatch.setattr(settings_module, "__file__", str(code))
+    assert Settings.load().jars == tmp_path / "build" / "jars"
+    built = tmp_path / "checkout" / "build" / "jars"
+    built.mkdir(parents=True)
+    assert Settings.load().jars == built
+    (tmp_path / "build" / "jars").mkdir(parents=True)
+    assert Settings.load().jars == tmp_path / "build" / "jars"
 
 
 def test_a_registry_may_be_a_url(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,16 @@
-"""Times of batch runs."""
+"""Times of batch runs, and a cluster that is away."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 
-from featuredsl.errors import InputError
+from featuredsl.errors import DependencyError, InputError
 from jobs.spark.commands import batch_time
+from jobs.spark.runtime import SparkConfig, session
+from localstack.process import free_ports
 
 NOW = 1_767_225_600_000_000
 
@@ -22,3 +27,13 @@ def test_a_time_to_come_is_refused(text: str) -> None:
     """feast#4222: a run of 2099 would be the newest for ever."""
     with pytest.raises(InputError, match=r"is in the future \(it is 2026-01-01T00:00:00.000000Z\)"):
         batch_time(text, NOW)
+
+
+def test_a_master_that_is_away_is_told_at_once(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    master, begun = f"spark://127.0.0.1:{port},127.0.0.1:{port}", time.monotonic()
+    with pytest.raises(DependencyError) as caught, session(SparkConfig(master, tmp_path)):
+        pass
+    assert str(caught.value) == f"no Spark Master answers at {master}: run `featuredsl up`, or set FEATUREDSL_SPARK"
+    assert time.monotonic() - begun < 5.0
+    assert list(tmp_path.iterdir()) == []
