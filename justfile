@@ -39,10 +39,11 @@ unit *args: setup
 integration *args: setup
     @pytest tests/integration {{ engine_cases }} {{ args }}
 
-# Faults of streaming jobs on real services, all of them, with the table in build/faults.json; then the other slow tests
+# Faults of streaming jobs on real services, all of them, with the table in build/faults.json; then the files of the other
+# slow tests, which go on from those before them
 faults *args: setup
     @pytest tests/faults {{ args }}
-    @pytest tests/integration -m slow
+    @pytest $(grep -rl --include '*.py' pytest.mark.slow tests/integration)
 
 # Tests of the Flink connector in Java, against the same golden vectors as the Python codec
 java: setup
