@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import redis
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -171,6 +172,9 @@ def life(stack: TestStack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> I
     settings = stack.need("kafka", "redis", "flink", "spark")
     for name, value in settings.environment().items():
         monkeypatch.setenv(name, value)
+    with redis.Redis.from_url(settings.redis) as client:
+        for key in client.scan_iter("visitor@*"):  # of the same definition in the life before
+            client.delete(key)
     found = Life(settings, tmp_path)
     yield found
     for job_id in found.running():
