@@ -72,8 +72,8 @@ class _Windows:
         if not isinstance(found, dict):
             at, kept = self._states[number]
             ring = kept.state.ring
-            alone = row_of(at, kept, self._at_us, None) if ring is None else at.windows(ring, self._at_us)
-            found = rows[number] = alone
+            found = row_of(at, kept, self._at_us, None) if ring is None else at.windows(ring, self._at_us)
+            rows[number] = found
         return found
 
     def together(self, number: int) -> Iterable[tuple[int, Row]]:

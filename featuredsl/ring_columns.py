@@ -17,7 +17,7 @@ from featuredsl.finalize import Known
 from featuredsl.nodes import Column as Name
 from featuredsl.nodes import Value
 from featuredsl.online.layout import StoreLayout
-from featuredsl.online.ring import FIXED, RingTiles
+from featuredsl.online.ring import FIXED, tier_struct
 from featuredsl.operations import INT64_MAX, INT64_MIN
 from featuredsl.ring_program import RingProgram, Slots
 from featuredsl.vectors import Numbers, Vector, vector_program
@@ -72,8 +72,8 @@ class _Window:
             doubtful.update(one.merge(inside, columns))
         values = self._finished([columns[place] for place in range(len(columns))], len(rings))
         for i in doubtful:
-            tiles = RingTiles(self._tier.slot_format, self._tier.slots, rings[i], self._start)
-            for column, value in zip(values, self._program.values(tiles.numbers, at_us)[0], strict=True):
+            numbers = tier_struct(self._tier.slot_format, self._tier.slots).unpack_from(rings[i], self._start)
+            for column, value in zip(values, self._program.values(numbers, at_us)[0], strict=True):
                 column[i] = value
         return inside.newest(), values
 

@@ -157,22 +157,12 @@ def _show(listing: Listing) -> None:
         counts = [(topic, reason, str(n)) for (topic, reason), n in sorted(listing.counts.items())]
         _table(("topic", "reason", "count"), counts)
         rows = [[str(value) if value is not None else "" for value in _record(one).values()] for one in listing.newest]
-        names = (
-            "time",
-            "topic",
-            "partition",
-            "offset",
-            "line",
-            "event time",
-            "reason",
-            "detail",
-            "replayable",
-            "payload",
-        )
-        used = [i for i in range(len(names)) if any(row[i] for row in rows)]  # a file has no offsets, a topic no lines
+        used = [
+            i for i in range(len(COLUMNS)) if any(row[i] for row in rows)
+        ]  # a file has no offsets, a topic no lines
         if rows:
             click.echo()
-            _table([names[i] for i in used], [[row[i] for i in used] for row in rows])
+            _table([COLUMNS[i] for i in used], [[row[i] for i in used] for row in rows])
     for number, what in (
         (listing.repeats, "letters of the same record again"),
         (listing.unreadable, "no dead letters"),

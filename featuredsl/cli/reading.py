@@ -106,10 +106,9 @@ def get(
         handle = reader.prepare(*(f"{group}.{name}" for name in names)) if names else reader.prepare(group)
         rows = handle.get([(group, key) for key in parts], asked, values)
         version = reader.layout(group).version
-    known = registry.plan_of(group, version).feature_names
-    if absent := [name for name in names if name not in known]:
+    if names and (absent := set(names).difference(registry.plan_of(group, version).feature_names)):
         click.echo(
-            f"warning: readers follow {group}@{version}, which does not have {', '.join(absent)}: "
+            f"warning: readers follow {group}@{version}, which does not have {', '.join(sorted(absent))}: "
             f"{registry.store_version(group)} has, and is not filled yet",
             err=True,
         )
