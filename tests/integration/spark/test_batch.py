@@ -30,7 +30,8 @@ pytestmark = pytest.mark.timeout(900)
 
 DEFINITIONS = Path(__file__).with_name("definitions.py")
 CLI = (sys.executable, "-m", "featuredsl.cli.main")
-TODAY = time.time_ns() // 1000 // DAY * DAY  # written values expire, so they are of this week
+# Written values expire, so they are of this week; `--at` refuses a time to come, so six hours have passed since TODAY.
+TODAY = (time.time_ns() // 1000 - 6 * HOUR) // DAY * DAY
 T1 = TODAY - DAY + 5 * HOUR + 30 * MINUTE
 T2 = TODAY + 5 * HOUR
 T3 = T2 + HOUR
