@@ -124,6 +124,7 @@ def _by_name(sources: Iterable[EventSource]) -> dict[str, EventSource]:
 
 
 FUNCTIONS = (
+    "CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction'",
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'",
     "CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'",
 )

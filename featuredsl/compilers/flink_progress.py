@@ -21,11 +21,13 @@ from featuredsl.online.progress import (
 )
 from featuredsl.sources import EventSource
 from featuredsl.tiles import MAX_AHEAD_S
+from featuredsl.times import SECOND
 
 RECORD_TIME = "`_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL"
-IS_AHEAD = f"TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, {MAX_AHEAD_S}, `_ktime`)"
-AHEAD = f"`_ahead` AS {IS_AHEAD}"
+AGE = "fdsl_age(`_ts`, `_ktime`)"
 """Against the time of the Kafka record, never a clock: a replay decides alike."""
+IS_AHEAD = f"{AGE} < {-MAX_AHEAD_S * SECOND}"
+AHEAD = f"`_ahead` AS {IS_AHEAD}"
 KEPT = "/*+ STATE_TTL('e' = '0 ms') */"
 """The counts never expire, unlike the tiles of the job: a reason may be seldom."""
 
@@ -52,17 +54,11 @@ def progress_sink(source: EventSource, redis: str, group_id: str) -> str:
     return f"CREATE TABLE {FLINK.ident(source.name + '__progress')} (\n  {columns}\n) WITH (\n  {body}\n)"
 
 
-def is_late(late_after_us: int) -> str:
-    """True for an event more than that older than its record; before the year 0 Flink knows no time of an event."""
-    seen_until = f"TO_TIMESTAMP_LTZ((`_ts` + {late_after_us}) / 1000, 3)"
-    return f"COALESCE({seen_until} < `_ktime`, `_ts` < 0)"
-
-
 def progress_insert(source: EventSource, no_key: str, late_after_us: int | None) -> str:
     """Counts and newest event times by outcome; `no_key` is true where the key of some group is null."""
     repeated = "`_outcome`, " if source.unique else ""
     if late_after_us is not None:
-        repeated += f"CASE WHEN {is_late(late_after_us)} THEN {FLINK.text(LATE)} END, "
+        repeated += f"CASE WHEN {AGE} > {late_after_us} THEN {FLINK.text(LATE)} END, "
     outcome = (
         f"CASE WHEN `_heartbeat` IS TRUE THEN {FLINK.text(HEARTBEAT)} "
         f"ELSE COALESCE({reason(no_key)}, {repeated}{FLINK.text(ACCEPTED)}) END"

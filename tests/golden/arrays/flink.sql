@@ -58,6 +58,7 @@ COALESCE(`d`, CAST(ARRAY[1.0e0, 2.0e0] AS ARRAY<DOUBLE>))
 COALESCE(`w`, CAST(ARRAY['it''s', '\n'] AS ARRAY<STRING>))
 -- a choice of arrays
 CASE WHEN (`a` > CAST(0 AS BIGINT)) THEN `i` ELSE CAST(NULL AS ARRAY<BIGINT>) END
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction'
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction'
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction'
 CREATE TABLE `bare` (
@@ -75,7 +76,7 @@ CREATE TABLE `bare` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.bare',
@@ -105,7 +106,7 @@ CREATE TABLE `vectors` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.vectors',

@@ -1,3 +1,5 @@
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction';
+
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction';
 
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction';
@@ -19,7 +21,7 @@ CREATE TABLE `tv` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.tv',
@@ -49,8 +51,8 @@ CREATE TABLE `web` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
-  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000,
+  `_rowtime` AS CASE WHEN fdsl_age(`_ts`, `_ktime`) < -60000000 THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -82,8 +84,8 @@ CREATE TABLE `app` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
-  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000,
+  `_rowtime` AS CASE WHEN fdsl_age(`_ts`, `_ktime`) < -60000000 THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -399,7 +401,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `tv__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('tv|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3900000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 3900000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `tv`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `web__dlq`
@@ -412,7 +414,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `web__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('web|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 864090000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 864090000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `web`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `web__late`
@@ -431,7 +433,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `app__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('app|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 864090000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`user` IS NULL) THEN 'null_entity' END, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 864090000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `app`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `app__late`

@@ -1,3 +1,5 @@
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction';
+
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction';
 
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction';
@@ -20,7 +22,7 @@ CREATE TABLE `exposures` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.exposures',
@@ -52,7 +54,7 @@ CREATE TABLE `clicks` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.clicks',
@@ -334,7 +336,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `exposures__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('exposures|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 604800000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `exposures`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 604800000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `exposures`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `clicks__dlq`
@@ -347,7 +349,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `clicks__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('clicks|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 90000000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `clicks`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`segment` IS NULL) OR (`item_id` IS NULL) THEN 'null_entity' END, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 90000000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `clicks`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `segment__exposures__5m`

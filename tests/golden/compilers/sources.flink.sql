@@ -1,3 +1,5 @@
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction';
+
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction';
 
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction';
@@ -16,7 +18,7 @@ CREATE TABLE `timed` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.timed',
@@ -46,7 +48,7 @@ CREATE TABLE `web` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.web',
@@ -75,7 +77,7 @@ CREATE TABLE `app` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.app',
@@ -106,7 +108,7 @@ CREATE TABLE `numbered` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`)
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000
 ) WITH (
   'connector' = 'kafka',
   'topic' = 'p.numbered',

@@ -1,3 +1,5 @@
+CREATE TEMPORARY SYSTEM FUNCTION fdsl_age AS 'dev.featuredsl.flink.AgeFunction';
+
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_key AS 'dev.featuredsl.flink.KeyFunction';
 
 CREATE TEMPORARY SYSTEM FUNCTION fdsl_rank AS 'dev.featuredsl.flink.RankFunction';
@@ -23,8 +25,8 @@ CREATE TABLE `copies__records` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
-  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000,
+  `_rowtime` AS CASE WHEN fdsl_age(`_ts`, `_ktime`) < -60000000 THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -54,8 +56,8 @@ CREATE TABLE `resends__records` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
-  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000,
+  `_rowtime` AS CASE WHEN fdsl_age(`_ts`, `_ktime`) < -60000000 THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -87,8 +89,8 @@ CREATE TABLE `pages__records` (
   `_partition` INT METADATA FROM 'partition' VIRTUAL,
   `_offset` BIGINT METADATA FROM 'offset' VIRTUAL,
   `_ktime` TIMESTAMP_LTZ(3) METADATA FROM 'timestamp' VIRTUAL,
-  `_ahead` AS TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`),
-  `_rowtime` AS CASE WHEN TO_TIMESTAMP_LTZ(`_ts` / 1000, 3) > TIMESTAMPADD(SECOND, 60, `_ktime`) THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
+  `_ahead` AS fdsl_age(`_ts`, `_ktime`) < -60000000,
+  `_rowtime` AS CASE WHEN fdsl_age(`_ts`, `_ktime`) < -60000000 THEN CAST(NULL AS TIMESTAMP_LTZ(3)) ELSE TO_TIMESTAMP_LTZ(((`_ts` - (((`_ts` % 1000) + 1000) % 1000)) / 1000), 3) END,
   WATERMARK FOR `_rowtime` AS `_rowtime` - INTERVAL '30.001' SECOND
 ) WITH (
   'connector' = 'kafka',
@@ -465,7 +467,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `copies__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('copies|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3990000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `copies__seen`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 3990000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `copies__seen`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `copies__late`
@@ -484,7 +486,7 @@ WHERE `_why` IS NOT NULL;
 INSERT INTO `resends__progress`
 SELECT /*+ STATE_TTL('e' = '0 ms') */ CONCAT('resends|', `outcome`), COALESCE(MAX(`_ts`), 0),
   LPAD(CAST(COUNT(*) AS STRING), 19, '0'), LPAD(CAST(GREATEST(COALESCE(MAX(`_ts`), 0), 0) AS STRING), 19, '0')
-FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN COALESCE(TO_TIMESTAMP_LTZ((`_ts` + 3990000000) / 1000, 3) < `_ktime`, `_ts` < 0) THEN 'late' END, 'accepted') END AS `outcome` FROM `resends__seen`) AS `e`
+FROM (SELECT `_ts`, CASE WHEN `_heartbeat` IS TRUE THEN 'heartbeat' ELSE COALESCE(CASE WHEN `_reject` IS NOT NULL THEN `_reject` WHEN `_heartbeat` IS TRUE THEN CAST(NULL AS STRING) WHEN `_ahead` IS TRUE THEN 'future_time' WHEN (`u` IS NULL) THEN 'null_entity' END, `_outcome`, CASE WHEN fdsl_age(`_ts`, `_ktime`) > 3990000000 THEN 'late' END, 'accepted') END AS `outcome` FROM `resends__seen`) AS `e`
 GROUP BY `outcome`;
 
 INSERT INTO `resends__late`

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.table.data.TimestampData;
 import org.junit.jupiter.api.Test;
 
 class FunctionsTest {
@@ -31,6 +32,20 @@ class FunctionsTest {
         assertNull(key.eval("a", null));
         assertThrows(IllegalArgumentException.class, () -> key.eval(1.5));
         assertThrows(IllegalArgumentException.class, key::eval);
+    }
+
+    @Test
+    void anAgeIsExactAndNeverWraps() {
+        AgeFunction age = new AgeFunction();
+        TimestampData record = TimestampData.fromEpochMillis(1_700_000_000_123L);
+        assertEquals(60_000_001L, age.eval(1_699_999_940_122_999L, record));
+        assertEquals(-60_000_001L, age.eval(1_700_000_060_123_001L, record));
+        assertEquals(0L, age.eval(-1_000L, TimestampData.fromEpochMillis(-1)));
+        assertEquals(Long.MAX_VALUE, age.eval(Long.MIN_VALUE, record));
+        assertEquals(Long.MIN_VALUE, age.eval(Long.MAX_VALUE, TimestampData.fromEpochMillis(-2)));
+        assertEquals(1_700_000_000_123_000L - Long.MAX_VALUE, age.eval(Long.MAX_VALUE, record));
+        assertNull(age.eval(null, record));
+        assertNull(age.eval(1L, null));
     }
 
     private String rankOf(Object time, Object... values) {
