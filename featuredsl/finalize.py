@@ -120,7 +120,7 @@ class Finalizer:
 
     @property
     def stream_marks(self) -> tuple[str, ...]:
-        """The marks of deferred streams that the features need."""
+        """The marks of all deferred streams of the plan: readers of single features of a tier share what they keep."""
         return tuple(dict.fromkeys(mark for marks in self._marks.values() for mark in marks))
 
     def windows(self, numbers: Mapping[str, tuple[Any, ...]], at_us: int) -> dict[str, FeatureValue]:

@@ -75,10 +75,9 @@ class _Known(msgspec.Struct, frozen=True):
 
     def with_more(self, meta: StoreMeta, now_s: float) -> _Known:
         """With what was asked for now; all of it is forgotten together."""
-        marks = {**meta.marks, **meta.closed}
         if now_s >= self.until_s:
-            return _Known(meta.versions, now_s + META_TTL_S, marks)
-        return _Known(meta.versions, self.until_s, {**self.marks, **marks})
+            return _Known(meta.versions, now_s + META_TTL_S, meta.times)
+        return _Known(meta.versions, self.until_s, {**self.marks, **meta.times})
 
 
 class Core:
@@ -161,7 +160,7 @@ class Core:
             meta = self._operations.parsed_read(fields, closed, replies[: len(whole)])
             before, known = known.marks, known.with_more(meta, begun)
             self._known = known
-            if self._operations.address.cluster and any(before.get(name) != meta.marks[name] for name in fields):
+            if self._operations.address.cluster and any(before.get(name) != now for name, now in meta.times.items()):
                 return None
             if any(at.whole.version != self._version(at.whole.group) for at in dict.fromkeys(asked.places)):
                 return None

@@ -63,8 +63,9 @@ class History:
                 ends[int(partition)] = max(end, ends.get(int(partition), 0))
         return ends
 
-    def pending(self, end_offsets: Mapping[int, int]) -> dict[int, tuple[int, int]]:
-        """What is on the topic and not landed. Raises StateError when the topic has shrunk."""
+    def pending(self, end_offsets: Mapping[int, int], begin_offsets: Mapping[int, int]) -> dict[int, tuple[int, int]]:
+        """What is on the topic and not landed; of a partition of which nothing is, what the topic still has. Raises
+        StateError when the topic has shrunk."""
         landed = self.landed()
         shrunk = sorted(p for p, end in landed.items() if end > end_offsets.get(p, 0))
         if shrunk:
@@ -74,7 +75,7 @@ class History:
                 "use another topic prefix or move that folder away"
             )
             raise StateError(msg)
-        begins = {p: (landed.get(p, 0), end) for p, end in sorted(end_offsets.items())}
+        begins = {p: (landed.get(p, begin_offsets.get(p, 0)), end) for p, end in sorted(end_offsets.items())}
         return {p: span for p, span in begins.items() if span[0] < span[1]}
 
     def paths(self) -> list[str]:

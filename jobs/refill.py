@@ -19,7 +19,8 @@ from confluent_kafka import KafkaError, Message, Producer
 from featuredsl.compilers.scalar import DUCKDB
 from featuredsl.errors import DependencyError
 from featuredsl.sources import EventSource
-from featuredsl.times import DAY, UNIT_US, format_time
+from featuredsl.tiles import MAX_AHEAD_S
+from featuredsl.times import DAY, SECOND, UNIT_US, format_time
 from jobs.kafka import delete_topics, ensure_topics, producer, topic_names
 from jobs.kafka_offsets import begin_offsets
 from jobs.landed import History
@@ -128,11 +129,13 @@ def _produce(
 
 
 def _rows(paths: list[str], wanted: Wanted, partition: int, span: tuple[int, int]) -> Iterator[dict[str, Any]]:
-    """Landed rows of a partition within half-open offsets, in order; in parts, whatever the size of the history."""
+    """Landed rows of a partition within half-open offsets, in order; in parts, whatever the size of the history. They
+    go back from the newest event that streams take: one that is ahead of its record is a dead letter to them."""
     globs = ", ".join(DUCKDB.text(f"{path}/**/*.parquet") for path in paths)
     landed = f"read_parquet([{globs}], union_by_name = true, hive_partitioning = false)"
     arrived = "" if wanted.source.arrival_time is None else ", coalesce(arrival_us, _kafka_ts * 1000) AS arrival_us"
-    recent = "" if wanted.reach_us is None else f" AND ts_us >= (SELECT MAX(ts_us) FROM {landed}) - {wanted.reach_us}"
+    newest = f"SELECT MAX(ts_us) FROM {landed} WHERE ts_us <= _kafka_ts * 1000 + {MAX_AHEAD_S * SECOND}"
+    recent = "" if wanted.reach_us is None else f" AND ts_us >= ({newest}) - {wanted.reach_us}"
     query = (
         f"SELECT * EXCLUDE (arrival_us){arrived} FROM {landed} WHERE _partition = {partition} "
         f"AND _offset >= {span[0]} AND _offset < {span[1]}{recent} ORDER BY _offset"

@@ -45,9 +45,8 @@ def as_of_views(source: EventSource, origin: JoinOf, base: str, name: str) -> li
         f"eventColumns => CAST({len(shared)} AS BIGINT),\n"
         f"  on_time => DESCRIPTOR(`_rowtime`), uid => '{uid('as-of', source.name)}'))"
     )
-    rowtime = rowtime_of(shared)
-    columns = ", ".join([*shared, *added])
-    joined = f"SELECT {columns}, {rowtime} AS `_rowtime` FROM {call}"
+    columns = [*shared, *added]
+    joined = f"SELECT {', '.join(columns)}, {rowtime_of(columns)} AS `_rowtime` FROM {call}"
     keyless = f"SELECT {', '.join([*shared, *nulls])}, `_rowtime` FROM {FLINK.ident(base)} WHERE {no_key}"
     return [
         f"CREATE TEMPORARY VIEW {both} AS\n{_events(origin, base)}\nUNION ALL {_rows(origin)}",

@@ -60,6 +60,11 @@ class StoreMeta:
     marks: Mapping[str, tuple[int, ...]]
     closed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
+    @property
+    def times(self) -> dict[str, tuple[int, ...]]:
+        """Both kinds of marks."""
+        return {**self.marks, **self.closed}
+
     def batch_marks(self, group: str, version: str) -> dict[str, tuple[int, ...]]:
         """Completed times of each batch tier of a group."""
         return _of_version(self.marks, group, version)

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from featuredsl.errors import CodecError
+from featuredsl.errors import CodecError, DependencyError
 from featuredsl.online.codec import Rank, Snapshot, Tile, decode_rank, decode_ring, decode_snapshots
 from featuredsl.online.exchange import Command, ReplyError
 from featuredsl.online.keys import KeyPart
@@ -84,7 +84,7 @@ class RawRequest:
     def _checked(reply: Any, key: str) -> Any:
         if isinstance(reply, ReplyError):
             message = f"Redis refused to read {key}: {reply}"
-            raise CodecError(message) from reply
+            raise (CodecError if reply.code == "WRONGTYPE" else DependencyError)(message) from reply
         return reply
 
 

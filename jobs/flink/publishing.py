@@ -70,7 +70,7 @@ def wait_closed(
 def _followed_us(group: str, meta: StoreMeta) -> int:
     """How far all deferred tiers of the version that readers follow are closed; 0 where there are none."""
     marks = meta.closed_marks(group, meta.versions.get(group, ""))
-    return min(map(max, marks.values()), default=0)
+    return min((max(times, default=0) for times in marks.values()), default=0)
 
 
 def _closed_us(plan: GroupPlan, version: str, meta: StoreMeta) -> int:

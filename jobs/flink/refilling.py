@@ -58,9 +58,11 @@ def tell_forgetful(settings: Settings, plans: Sequence[GroupPlan], say: Say) -> 
     """Say which tables lie in topics that lose rows: a job that begins empty has none for the events of their time."""
     for name in dict.fromkeys(settings.prefix + records.topic for plan in plans for records in tables_read(plan)):
         config = topic_config(settings.require("kafka"), name)
+        limits = {"retention.ms": "after {} ms", "retention.bytes": "beyond {} bytes"}
+        kept = [text.format(config[name]) for name, text in limits.items() if config.get(name, "-1") != "-1"]
         compacted = "compact" in config.get("cleanup.policy", "")
-        if compacted or config.get("retention.ms", "-1") != "-1":
-            why = "is compacted" if compacted else f"forgets records after {config['retention.ms']} ms"
+        if compacted or kept:
+            why = "is compacted" if compacted else f"forgets records {' and '.join(kept)}"
             say(f"the table's topic {name} {why}: a job that begins anew lacks the rows that it lost, for old events")
 
 

@@ -12,6 +12,7 @@ from pyspark.sql import types as T
 
 from featuredsl.errors import InputError
 from featuredsl.sources import EventSource
+from jobs.kafka_offsets import begin_offsets
 from jobs.landed import Batch, History, Ranges, batch_name
 from jobs.spark.decode import REASONS, decode_all
 from jobs.spark.point_in_time import ARROW_TYPES, SPARK_TYPES
@@ -36,7 +37,7 @@ def land(spark: SparkSession, bootstrap: str, source: EventSource, history: Hist
     reason and heartbeats are counted; neither is written.
     """
     with history.exclusive():
-        ranges = history.pending(ends)
+        ranges = history.pending(ends, begin_offsets(bootstrap, history.topic))
         if not ranges:
             return Batch(history.topic, {}, 0, 0)
         raw = read_topic(spark, bootstrap, history.topic, ranges)

@@ -303,6 +303,107 @@ def test_on_a_cluster_a_run_that_ends_between_state_and_mark_hides_no_value(
     assert left == []
 
 
+SHUT = """
+from featuredsl import EventSource, feature, feature_group
+
+events = EventSource("events", event_time="ts", schema={"u": str})
+
+
+@feature_group(name="shut", entity="u")
+class Shut:
+    @feature(freshness="5m", window="1h")
+    def n(e: events) -> int:
+        return e.count()
+
+    @feature(freshness="realtime", window="1h")
+    def live(e: events) -> int:
+        return e.count()
+"""
+
+
+@pytest.fixture
+def shut(site: Site, tmp_path: Path) -> Site:
+    """With a group that has a tier of closed minutes."""
+    file = tmp_path / "shut.py"
+    file.write_text(SHUT)
+    apply(tmp_path / "registry", file)
+    return replace(site, registry=Registry.load(tmp_path / "registry"))
+
+
+def close_minute(site: Site, minute_us: int, rows: int) -> None:
+    """What a job does for k at the end of a minute: the tiles of both tiers, then the mark."""
+    layout = site.registry.layout("shut")
+    tiles = {
+        tier.name: [Tile((minute_us - 1) // tier.hop_us, rows, minute_us - 1, (rows,) * len(tier.columns))]
+        for tier in layout.ring
+    }
+    site.server.client.set(layout.key(("k",), "R"), encode_ring(layout, tiles))
+    name = f"shut@{layout.version}/events/5m@5m"
+    site.server.client.hset("featuredsl:closed", name, f"{minute_us} job/1 {minute_us}")
+
+
+def test_on_a_cluster_a_minute_that_closes_between_state_and_mark_is_no_undercount(
+    shut: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operations, clock = shut.store.operations, Clock()
+    request, left = operations.request, [3, 2]
+    first = AT_US - 5 * 60_000_000
+
+    def in_the_worst_order(commands: Sequence[Command]) -> Steps[list[Any]]:
+        late = [i for i, command in enumerate(commands) if command[:2] == ("HMGET", "featuredsl:closed")]
+        found = yield from request([c for i, c in enumerate(commands) if i not in late])
+        for i in late:
+            if left:
+                rows = left.pop()
+                close_minute(shut, first + rows * 60_000_000, rows)
+            found.insert(i, (yield from request([commands[i]]))[0])
+        return found
+
+    def read() -> tuple[object, str, int | None]:
+        value = reader.get([("shut", ("k",))], AT_US)[0]["n"]
+        return value.value, value.status, value.as_of_us
+
+    close_minute(shut, first + 60_000_000, 1)
+    monkeypatch.setattr(operations, "address", replace(operations.address, cluster=True))
+    monkeypatch.setattr(operations, "request", in_the_worst_order)
+    reader = shut.reader(clock, cache_ttl_s=0.0)
+    for rows in (2, 3):
+        assert read()[::2] == (rows, first + rows * 60_000_000)
+        clock.now += 1
+    assert left == []
+
+
+@pytest.mark.parametrize("names", [("shut.live", "shut.n"), ("shut.n", "shut.live")])
+def test_handles_of_both_tiers_share_what_is_kept(shut: Site, names: tuple[str, str]) -> None:
+    close_minute(shut, AT_US - 60_000_000, 4)
+    reader = shut.reader(Clock())
+    for name in names:
+        (row,) = reader.prepare(name).get([("shut", ("k",))], AT_US - 30_000_000)
+        assert plain(row) == {name.partition(".")[2]: (4, "OK")}
+
+
+def test_an_error_of_the_server_is_no_error_of_the_bytes(site: Site) -> None:
+    """A fallback stands in for a server that refuses; a key of another type is refused loudly."""
+    site.put("k", 4, 10.0)
+    clock = Clock()
+    reader = site.reader(clock, on_error="fallback")
+    assert reader.get([K], AT_US, {"factor": 1.0})[0]["n"].value == 4
+    site.server.client.execute_command("ACL", "SETUSER", "default", "-mget")
+    try:
+        clock.now += 0.2
+        rows = reader.get([K], AT_US, {"factor": 1.0})
+        assert (rows[0]["n"].value, rows[0]["n"].status) == (4, "STALE")
+        with pytest.raises(DependencyError, match="Redis refused to read MGET: NOPERM"):
+            site.reader().get([K], AT_US, {"factor": 1.0})
+    finally:
+        site.server.client.execute_command("ACL", "SETUSER", "default", "+mget")
+    key = reader.layout("user").key(("k",), "X")
+    site.server.client.delete(key)
+    site.server.client.set(key, b"text")
+    with pytest.raises(CodecError, match="WRONGTYPE"):
+        site.reader().get([K], AT_US, {"factor": 1.0})
+
+
 def test_a_run_that_died_before_its_mark_costs_no_reader_a_value(site: Site) -> None:
     reader = site.reader(cache_ttl_s=0.0)
     hours = [AT_US - i * HOUR_US for i in (4, 3, 2, 1)]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from featuredsl import EventSource, feature, feature_group, ratio, tumbling, window
+from featuredsl import EventSource, TableSource, feature, feature_group, ratio, tumbling, window
 from featuredsl.compilers.flink import GroupTarget, StreamConfig, statements
 from featuredsl.costs import backfills, cost
 from featuredsl.errors import UnsupportedError
@@ -211,6 +213,33 @@ def test_windows_of_flink_end_with_the_minute(hop: str, windows: str) -> None:
     insert = statements([GroupTarget(plan, store_layout(plan, "v"))], CONFIG)[-1]
     assert f"FROM TABLE({windows})" in insert
     assert ("HAVING" in insert) == windows.startswith("CUMULATE")
+
+
+plain = EventSource("buys", event_time="ts", schema={"u": str, "x": int})
+odd = EventSource("odd", event_time="ts", schema={"u": str, "x": int, "rowtime": int})
+makers = TableSource("makers", key="x", valid_from="since", schema={"x": int, "p": int})
+items = TableSource("items", key="x", valid_from="since", schema={"x": int, "rowtime": int})
+
+
+@feature_group(name="of_base", entity="u")
+class OfBase:
+    @feature(freshness="5m", window="10m")
+    def total(e: odd) -> int | None:
+        return e.join(makers).p.sum()
+
+
+@feature_group(name="of_table", entity="u")
+class OfTable:
+    @feature(freshness="5m", window="10m")
+    def total(e: plain) -> int | None:
+        return e.join(items).rowtime.sum()
+
+
+@pytest.mark.parametrize("group", [OfBase, OfTable])
+def test_the_time_of_a_joined_event_is_no_column_of_that_name(group: Any) -> None:
+    plan: GroupPlan = group.plan
+    program = "\n".join(statements([GroupTarget(plan, store_layout(plan, "v"))], CONFIG))
+    assert "`rowtime0` AS `_rowtime` FROM TABLE(fdsl_as_of(" in program
 
 
 def test_only_sources_of_closed_minutes_have_event_time() -> None:

@@ -97,3 +97,22 @@ def test_rows_before_an_offset_in_order_also_of_files_before_a_column_was_added(
     assert [row["u"] for row in _rows(history.paths(), every, 0, (2, 4))] == ["b", "c"]
     # 9 is the newest landed time: 6 back from it is 3
     assert [row["u"] for row in _rows(history.paths(), Wanted(source, 6), 0, (0, 9))] == ["c", "d"]
+
+
+def test_an_event_ahead_of_its_record_does_not_say_what_is_recent(history: History) -> None:
+    at = 1_700_000_000_000_000
+    times = [at - 7, at - 6, at, at + 60_000_000, at + 60_000_001, at + 365 * 86_400_000_000]
+    table = pa.table({"u": list("abcdef"), "_partition": [0] * 6, "_offset": range(6), "_kafka_ts": [at // 1000] * 6,
+                      "ts_us": times, "arrival_us": pa.nulls(6, pa.int64())})  # fmt: skip
+    landed(history, {"0": (0, 6)}, table)
+    source = EventSource("e", event_time="ts", schema={"u": str})
+    for reach_us, first in ((60_000_006, "b"), (60_000_000, "c"), (59_999_999, "d")):
+        found = [row["u"] for row in _rows(history.paths(), Wanted(source, reach_us), 0, (0, 6))]
+        assert found == list("abcdef"["abcdef".index(first) :])
+
+
+def test_the_first_landing_begins_where_the_topic_does(history: History) -> None:
+    assert history.pending({0: 9, 1: 5, 2: 3}, {0: 4, 1: 5, 2: 0}) == {0: (4, 9), 2: (0, 3)}
+    landed(history, {"0": (4, 9), "2": (0, 3)})
+    assert history.pending({0: 12, 1: 8, 2: 3}, {0: 6, 1: 5, 2: 1}) == {0: (9, 12), 1: (5, 8)}
+    assert list(_gaps(history, 0, 6)) == [(0, 4)]

@@ -74,6 +74,11 @@ def test_readers_wait_until_every_tier_is_as_far_as_the_old_one_was(monkeypatch:
     assert "bought has nothing closed yet, what readers follow up to " in said
 
 
+def test_a_tier_of_the_old_version_that_not_every_subtask_has_marked_is_not_waited_for() -> None:
+    half = StoreMeta({"bought": "old"}, {}, {"bought@old/visits/1h@5m": (), "bought@old/visits/latest@5m": (AT,)})
+    assert waited(half, half) == (0, [])
+
+
 def test_nothing_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     for first in (meta({}, {}), StoreMeta({}, {}, {})):
         assert waited(first, first) == (0, [])

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from featuredsl.sources import EventSource
+from jobs.flink.heartbeats import heartbeat
 from jobs.spark.decode import REASONS, decode
 
 VECTORS = Path(__file__).parents[3] / "golden" / "records"
@@ -124,6 +125,19 @@ def test_a_heartbeat_need_not_know_the_field_and_the_unit_of_the_source() -> Non
     for record, reason in (({"ts": 5}, "bad_time"), ({"ts": 1.5}, "missing_field"), ({}, "missing_field")):
         assert decode(source, json.dumps({"heartbeat": True, **record}).encode()).reject == reason
     assert decode(source, json.dumps({"ts": TS, "x": 1}).encode()).reject == "missing_field"
+    for schema in ({"ts": str}, {"ts": int}, {"ts": bool}):
+        source = EventSource("e", event_time="at", schema=schema)
+        decoded = decode(source, json.dumps({"heartbeat": True, "ts": TS}).encode())
+        assert (decoded.heartbeat, decoded.ts_us, decoded.values) == (True, TS * 1000, (None,))
+    assert decode(source, json.dumps({"heartbeat": True, "ts": TS, "at": "never"}).encode()).reject == "bad_time"
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us"])
+@pytest.mark.parametrize("field", ["ts", "at"])
+def test_the_heartbeats_of_the_command_are_for_every_source(unit: Any, field: str) -> None:
+    source = EventSource("e", event_time=field, schema={"x": int}, time_unit=unit)
+    decoded = decode(source, heartbeat(TS))
+    assert (decoded.heartbeat, decoded.ts_us) == (True, TS * 1000)
 
 
 def test_first_problem_in_the_record_counts() -> None:

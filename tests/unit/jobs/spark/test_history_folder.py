@@ -30,12 +30,12 @@ def history(tmp_path: Path) -> History:
 
 
 def test_pending_starts_after_the_landed_offsets(history: History) -> None:
-    assert history.pending({0: 5, 1: 0}) == {0: (0, 5)}
+    assert history.pending({0: 5, 1: 0}, {}) == {0: (0, 5)}
     landed(history, {"0": (0, 5)})
     landed(history, {"0": (5, 8), "1": (0, 2)})
     assert history.landed() == {0: 8, 1: 2}
-    assert history.pending({0: 8, 1: 2}) == {}
-    assert history.pending({0: 9, 1: 2, 2: 1}) == {0: (8, 9), 2: (0, 1)}
+    assert history.pending({0: 8, 1: 2}, {}) == {}
+    assert history.pending({0: 9, 1: 2, 2: 1}, {}) == {0: (8, 9), 2: (0, 1)}
 
 
 def test_batches_are_read_back_in_order(history: History) -> None:
@@ -64,7 +64,7 @@ def test_one_writer_at_a_time(history: History) -> None:
 def test_recreated_topic_is_refused(history: History) -> None:
     landed(history, {"0": (0, 5)})
     with pytest.raises(StateError, match="recreated"):
-        history.pending({0: 4})
+        history.pending({0: 4}, {})
 
 
 def test_manifest_of_another_version_is_refused(history: History) -> None:

@@ -31,6 +31,7 @@ final class RecordReader {
     private byte[] message;
     private GenericRowData row;
     private Rejection problem;
+    private Rejection timeProblem;
     private boolean heartbeat;
     private Long time;
     private Object heartbeatTime;
@@ -52,6 +53,7 @@ final class RecordReader {
         message = bytes;
         row = target;
         problem = null;
+        timeProblem = null;
         heartbeat = false;
         time = null;
         heartbeatTime = null;
@@ -132,6 +134,7 @@ final class RecordReader {
             }
         } catch (Rejection rejection) {
             problem = problem == null ? rejection : problem;
+            timeProblem = name.equals(config.eventTime) ? rejection : timeProblem;
         }
     }
 
@@ -287,6 +290,7 @@ final class RecordReader {
             for (int i = 0; i < columns.count; i++) {
                 row.setField(i, null);
             }
+            problem = timeProblem; // a heartbeat has no data that could be wrong
             time = time == null && problem == null ? EventTime.ofHeartbeat(heartbeatTime, config) : time;
         } else {
             if (problem != null) {

@@ -159,6 +159,33 @@ class StrictJsonDeserializerTest {
     }
 
     @Test
+    void aHeartbeatHasNoDataThatCouldBeWrong() {
+        DataType row = DataTypes.ROW(DataTypes.FIELD("ts", DataTypes.BOOLEAN()), DataTypes.FIELD("_ts", DataTypes.BIGINT()),
+                DataTypes.FIELD("_heartbeat", DataTypes.BOOLEAN()), DataTypes.FIELD("_reject", DataTypes.STRING()));
+        StrictJsonDeserializer schema = schema(row, Map.of("event-time", "at"));
+        RowData beat = schema.deserialize("{\"heartbeat\":true,\"ts\":1700000000123}".getBytes(StandardCharsets.UTF_8));
+        assertTrue(beat.getBoolean(2) && beat.isNullAt(0) && beat.isNullAt(3));
+        assertEquals(1_700_000_000_123_000L, beat.getLong(1));
+        for (Map.Entry<String, String> bad : Map.of(
+                "{\"heartbeat\":true,\"ts\":1700000000123,\"at\":\"never\"}", "bad_time",
+                "{\"heartbeat\":true,\"ts\":true}", "missing_field",
+                "{\"ts\":1700000000123,\"at\":1700000000123}", "bad_type").entrySet()) {
+            RowData refused = schema.deserialize(bad.getKey().getBytes(StandardCharsets.UTF_8));
+            assertEquals(bad.getValue(), refused.getString(3).toString());
+        }
+    }
+
+    @Test
+    void textHeartbeatsAreForEveryUnit() {
+        for (String unit : new String[] {"s", "ms", "us"}) {
+            RowData row = schema(ROW, Map.of("time-unit", unit))
+                    .deserialize("{\"heartbeat\":true,\"ts\":\"2023-11-14T22:13:20.123000Z\"}".getBytes(StandardCharsets.UTF_8));
+            assertTrue(row.getBoolean(HEARTBEAT));
+            assertEquals(1_700_000_000_123_000L, row.getLong(TIME));
+        }
+    }
+
+    @Test
     void timesComeInUnitsAndAsIso() {
         DataType row = DataTypes.ROW(
                 DataTypes.FIELD("at", DataTypes.BIGINT()), DataTypes.FIELD("seen", DataTypes.BIGINT()), DataTypes.FIELD("_ts", DataTypes.BIGINT()));
