@@ -4,6 +4,9 @@ A value of a tier is at worst `period + delay` old by design; with the slack tha
 limit. A streamed group is stale only while records wait that its job has not read: then its age is the time since the
 newest event that the job has processed, but no longer than it has been behind. Without waiting records it is fresh,
 however long ago the last event was: a source without traffic is no failure.
+
+A job whose checkpoints do not complete keeps values fresh, and would fall far back when it dies: its last complete
+checkpoint is looked at like a tier, with the time at which the next one is due.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from featuredsl.times import HOUR, MINUTE, SECOND, format_duration, format_time,
 
 CHECK = "freshness"
 FEATURE = "$freshness"
+CHECKPOINT = "checkpoint"
 FIRING, RESOLVED = "firing", "resolved"
 WARNING, CRITICAL = "warning", "critical"
 CRITICAL_RATIO = 10
@@ -30,6 +34,7 @@ SLACK_US: Mapping[str, int] = {
     "1h": 10 * MINUTE,
     "1d": HOUR,
     HISTORY: HORIZON.period_us + HORIZON.delay_us + HOUR,  # so far lies a horizon before its run, and an hour
+    CHECKPOINT: 30 * SECOND,
 }
 
 
@@ -43,7 +48,10 @@ class Objective:
     source: str = "featuredsl/freshness"
 
     def limit_us(self, tier: str) -> int:
-        """The greatest age of a value that is in order: period + delay + slack; histories are those of a daily run."""
+        """The greatest age of a value that is in order: period + delay + slack; histories are those of a daily run, and
+        a checkpoint may be overdue for its slack."""
+        if tier == CHECKPOINT:
+            return self.slack_us[tier]
         found = TIERS["1d" if tier == HISTORY else tier]
         return found.period_us + found.delay_us + self.slack_us[tier]
 
@@ -64,8 +72,9 @@ def objective(pairs: Sequence[str]) -> Objective:
 class Measured:
     """One look at a tier of a group.
 
-    `newest_us` is the event time up to which it is (of batch tiers the completed batch time), None when nothing is
-    known; `waiting` how many records its job has not read (None: a batch tier, whose age needs no waiting records).
+    `newest_us` is the event time up to which it is (of batch tiers the completed batch time, of a job the time at which
+    the checkpoint after its last complete one was due), None when nothing is known; `waiting` how many records its job
+    has not read (None: a batch tier or a checkpoint, whose age needs no waiting records).
     """
 
     group: str
@@ -154,7 +163,7 @@ def _event(kind: str, watch: Watch, measured: Measured, age: int, now_us: int, o
     since = watch.firing_since_us or now_us
     key = _digest(["", measured.group, measured.version, FEATURE, measured.tier, CHECK])
     newest = measured.newest_us
-    reason = f"{measured.tier}: at most {format_duration(limit)} old"
+    reason = f"{measured.tier}: at most {format_duration(limit)} {'overdue' if measured.tier == CHECKPOINT else 'old'}"
     return {
         "specversion": "1.0",
         "id": _digest([key, kind, since]),

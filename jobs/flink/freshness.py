@@ -28,7 +28,7 @@ from jobs.flink.lag import read_up_to, summed
 from jobs.flink.records import file_stem, read_records, records_folder
 from jobs.flink.rest import call
 from jobs.kafka_offsets import Offsets, committed_offsets, end_offsets
-from monitors.freshness import Measured
+from monitors.freshness import CHECKPOINT, Measured
 
 RUNNING = "RUNNING"
 GONE = "GONE"
@@ -41,7 +41,8 @@ SINK_COUNTERS = ("rowsRefusedAsOlder", "rowsForForeignKeys", "batchRetries")
 
 @dataclass(frozen=True, slots=True)
 class JobLook:
-    """One stream job: its state, the time of its last complete checkpoint, and for each source and topic how far."""
+    """One stream job: its state, the time of its last complete checkpoint and when the next was due (both None while it
+    does not run), and for each source and topic how far."""
 
     note: StreamNote
     state: str = UNKNOWN
@@ -52,6 +53,7 @@ class JobLook:
     uncommitted: Mapping[str, int] = field(default_factory=dict)
     """Topic to records after the offsets that the consumer group committed, at the last checkpoint."""
     sink: Mapping[str, int] = field(default_factory=dict)
+    due_us: int | None = None
 
     def newest_us(self, sources: Iterable[str], now_us: int) -> int | None:
         """The newest event or heartbeat of the sources; of those with waiting records, where there are any, the oldest:
@@ -83,6 +85,17 @@ class Look:
     jobs: tuple[JobLook, ...]
     tiers: tuple[Measured, ...]
     problems: Mapping[str, str]
+
+    @property
+    def checkpoints(self) -> list[Measured]:
+        """The last complete checkpoint of each job that runs."""
+        return [
+            Measured(
+                job.note.name, job.note.job_id, CHECKPOINT, job.due_us, None, "see the exceptions of the Flink job"
+            )
+            for job in self.jobs
+            if job.due_us is not None
+        ]
 
 
 def look(settings: Settings, registry: Registry, store: OnlineStore, now_us: int) -> Look:
@@ -118,17 +131,19 @@ def _job(settings: Settings, store: OnlineStore, note: StreamNote, problems: dic
         committed = committed_offsets(settings.kafka, note.group_id, topics)
     except FeatureError as error:
         problems["kafka"] = str(error)
-    state, checkpoint, reached, sink = UNKNOWN, None, committed, {}
+    state, checkpoint, due, reached, sink = UNKNOWN, None, None, committed, {}
     try:
         url = settings.require("flink")
         state = next((state for job_id, _, state in find_jobs(url, note.name) if job_id == note.job_id), GONE)
         if state == RUNNING:
             checkpoint = _checkpoint_us(url, note.job_id)
+            due = (checkpoint or note.started_us) + _interval_us(url, note.job_id)
             reached = read_up_to(url, note.job_id, ends, committed)
             sink = summed(url, note.job_id, SINK_COUNTERS)
     except FeatureError as error:
         problems["flink"] = str(error)
-    return JobLook(note, state, checkpoint, progress, _behind(ends, reached), _behind(ends, committed), sink)
+    behind, uncommitted = _behind(ends, reached), _behind(ends, committed)
+    return JobLook(note, state, checkpoint, progress, behind, uncommitted, sink, due)
 
 
 def _checkpoint_us(url: str, job_id: str) -> int | None:
@@ -136,6 +151,11 @@ def _checkpoint_us(url: str, job_id: str) -> int | None:
     latest = call(url, f"/jobs/{job_id}/checkpoints").get("latest") or {}
     completed = latest.get("completed") or {}
     return int(completed["trigger_timestamp"]) * 1000 if "trigger_timestamp" in completed else None
+
+
+def _interval_us(url: str, job_id: str) -> int:
+    """Between two checkpoints."""
+    return int(call(url, f"/jobs/{job_id}/checkpoints/config")["interval"]) * 1000
 
 
 def _behind(ends: Offsets, reached: Offsets) -> dict[str, int]:

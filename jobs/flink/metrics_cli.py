@@ -43,7 +43,7 @@ class Watcher:
         The state moves on only when they are sent: what Kafka did not take is raised again by the next look.
         """
         found = look(self.settings, Registry.load(self.settings.registry), store, now_us)
-        state, events = step(self.state, found.tiers, now_us, self.objective)
+        state, events = step(self.state, [*found.tiers, *found.checkpoints], now_us, self.objective)
         self.text = render(families(found, state, self.objective))
         if events and self.alerts:
             self._publish(events)

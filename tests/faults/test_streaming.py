@@ -11,8 +11,10 @@ import signal
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
@@ -31,7 +33,7 @@ from jobs.flink.stream_status import stream_status
 from jobs.flink.submit import checkpoint_dir, submit
 from jobs.kafka import ensure_topics, read_all
 from localstack.flink import probe_flink
-from monitors.freshness import SLACK_US, Objective
+from monitors.freshness import CHECKPOINT, SLACK_US, Objective
 from tests.faults.conftest import WAIT_S, Running
 from tests.support.faulty import DEFINITIONS, USERS, EventLog, StackProcess, recount
 from tests.support.wait import until
@@ -157,12 +159,17 @@ def test_redis_stands_still(running: Running) -> None:
 @pytest.mark.slow
 def test_redis_is_full(running: Running) -> None:
     client = running.server.client
-    client.config_set("maxmemory", 1_000_000)
-    running.send(running.log.random(1000))
-    with pytest.raises(DependencyError):
-        running.job.wait_lag_zero(4)
-    client.config_set("maxmemory", 0)
-    running.check("maxmemory reached, noeviction", time.monotonic())
+    with OnlineStore(running.server.url, namespace=running.settings.prefix) as store:
+        firing = checkpoint_watch(running, store)
+        client.config_set("maxmemory", 1_000_000)
+        running.send(running.log.random(1000))
+        with pytest.raises(DependencyError):
+            running.job.wait_lag_zero(4)
+        until(firing, 60, "the alert of overdue checkpoints fires")
+        client.config_set("maxmemory", 0)
+        running.check("maxmemory reached, noeviction", time.monotonic())
+        until(lambda: not firing(), 20, "the alert resolves")
+    assert [event["type"].rpartition(".")[2] for event in alerts_of(running, CHECKPOINT)][-2:] == ["firing", "resolved"]
     running.check_no_failure()
 
 
@@ -177,9 +184,17 @@ def test_checkpoints_cannot_be_written(running: Running) -> None:
     until(lambda: failed_checkpoints(running) > failed, 60, "a checkpoint fails")
     expected = recount(running.layout, running.log.good)
     until(lambda: running.server.stored(running.layout.key_prefix) == expected, 30, "events are processed all the same")
-    folder.unlink()
-    aside.rename(folder)
-    running.check("checkpoints cannot be written for a while", time.monotonic())
+    with OnlineStore(running.server.url, namespace=running.settings.prefix) as store:
+        firing = checkpoint_watch(running, store)
+        until(firing, 60, "the alert of overdue checkpoints fires")
+        folder.unlink()
+        aside.rename(folder)
+        running.check("checkpoints cannot be written for a while", time.monotonic())
+        until(lambda: not firing(), 20, "the alert resolves")
+    told = alerts_of(running, CHECKPOINT)[-2:]
+    assert [event["type"].rpartition(".")[2] for event in told] == ["firing", "resolved"]
+    assert told[0]["data"]["model"] == running.job.name
+    assert told[0]["data"]["threshold_reason"] == "checkpoint: at most 3s overdue; see the exceptions of the Flink job"
     running.check_no_failure()
 
 
@@ -276,8 +291,7 @@ def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     after = running.server.stored(running.layout.key_prefix)
     old, new = version.encode(), running.layout.version.encode()
     assert {key.replace(new, old): value for key, value in after.items() if b"later" not in key} == before
-    sent = read_all(running.settings.kafka, f"{running.settings.prefix}drift_events")
-    events = sorted((json.loads(r.value or b"") for r in sent), key=lambda event: str(event["time"]))  # two partitions
+    events = alerts_of(running, "realtime")
     assert [event["type"] for event in events] == ["featuredsl.drift.firing", "featuredsl.drift.resolved"]
     assert events[0]["subject"] == f"faulty/{version}/$freshness"
     assert "CANCELED" in events[0]["data"]["threshold_reason"]
@@ -285,6 +299,25 @@ def test_the_topic_is_read_again_and_freshness_alerts(running: Running) -> None:
     visits = len(running.visits.counted) + running.visits.sent_late
     assert (status["jobs"][0]["accepted"], status["jobs"][0]["late"]) == (accepted + 1 + visits, late)
     assert status["groups"][0]["waiting_records"] == 0
+
+
+def alerts_of(running: Running, segment: str) -> list[dict[str, Any]]:
+    """The freshness alerts of a tier, or of checkpoints, in the order of their times."""
+    sent = read_all(running.settings.kafka, f"{running.settings.prefix}drift_events")
+    events = sorted((json.loads(r.value or b"") for r in sent), key=lambda event: str(event["time"]))  # two partitions
+    return [event for event in events if event["data"]["segment"] == segment]
+
+
+def checkpoint_watch(running: Running, store: OnlineStore) -> Callable[[], bool]:
+    """Says, and tells on the topic of drift events, whether checkpoints are three seconds overdue."""
+    watcher = Watcher(running.settings, Objective({**SLACK_US, CHECKPOINT: 3_000_000}, fire_after=2, clear_after=1))
+
+    def firing() -> bool:
+        watcher.look(store, time.time_ns() // 1000)
+        seen = watcher.state.get((running.job.name, CHECKPOINT))
+        return seen is not None and seen.firing_since_us is not None
+
+    return firing
 
 
 def samples(text: str) -> dict[str, float]:

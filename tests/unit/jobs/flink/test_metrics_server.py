@@ -18,7 +18,7 @@ from jobs.flink.freshness_metrics import families
 from jobs.flink.metrics_cli import metrics, serve
 from jobs.flink.stream_status import stream_status
 from monitors.exposition import render
-from monitors.freshness import Measured, Objective, Watch
+from monitors.freshness import CHECKPOINT, Measured, Objective, State, Watch, step
 
 NOW = 1_800_000_000_000_000
 NOTE = StreamNote("job", "id", "group", ("g",), {"busy": "t1", "quiet": "t2"}, NOW)
@@ -87,6 +87,27 @@ def test_a_sink_that_is_stuck_shows_in_the_checkpoints() -> None:
     young = JobLook(NOTE, RUNNING, None, {}, {"t1": 2}, {"t1": 7})
     assert young.waiting(["t1"], NOW + 10_000_000) == 2
     assert young.waiting(["t1"], NOW + 31_000_000) == 7
+
+
+def test_an_overdue_checkpoint_is_told_of_a_job_that_runs() -> None:
+    objective, told = Objective(), []
+    state: State = {}
+    for second in (0, 30, 31, 32, 33, 34, 301, 302):
+        due = NOW if second < 302 else NOW + 300_000_000
+        jobs = (JobLook(NOTE, RUNNING, NOW - 10_000_000, due_us=due), JobLook(NOTE))
+        found = Look(NOW + second * 1_000_000, jobs, (), {}).checkpoints
+        assert len(found) == 1
+        state, events = step(state, found, NOW + second * 1_000_000, objective)
+        told += [(second, event) for event in events]
+    ((at, event),) = told
+    data = event["data"]
+    assert (at, event["type"], event["subject"]) == (33, "featuredsl.drift.firing", "job/id/$freshness")
+    assert (data["check"], data["segment"], data["severity"]) == ("freshness", "checkpoint", "warning")
+    assert (data["value"], data["threshold"]) == (33, 30)
+    assert data["threshold_reason"] == "checkpoint: at most 30s overdue; see the exceptions of the Flink job"
+    due_again = Measured("job", "id", CHECKPOINT, NOW + 300_000_000, None)
+    _, (event,) = step(state, [due_again], NOW + 303_000_000, objective)
+    assert (event["type"], event["data"]["dedup_key"]) == ("featuredsl.drift.resolved", data["dedup_key"])
 
 
 def test_without_redis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
