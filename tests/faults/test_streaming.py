@@ -358,6 +358,27 @@ def test_broker_stands_still(running: Running) -> None:
 
 
 @pytest.mark.slow
+def test_broker_stands_still_for_longer_than_a_delivery_may_take(running: Running) -> None:
+    """Dead letters are on their way when it stops; their sink waits for two minutes, then fails."""
+    running.send(running.log.random(1000))
+    sending = threading.Thread(target=running.log.send_bad, args=([(b"nope", "bad_json")] * 100_000,))
+    broker = StackProcess.find(running.settings.home, "kafka", "kafka")
+    sending.start()
+    until(lambda: running.progress().counts.get("bad_json", 0) > 1000, 30, "dead letters are on their way")
+    os.kill(broker.record.pid, signal.SIGSTOP)
+    try:
+        until(lambda: running.job.exceptions() != running.failures, 200, "the sink of dead letters fails")
+    finally:
+        os.kill(broker.record.pid, signal.SIGCONT)
+    ended = time.monotonic()
+    sending.join()
+    running.send(running.log.random(1000))
+    running.check("broker frozen until deliveries time out", ended)
+    running.failures = running.job.exceptions()
+    running.check_counts()
+
+
+@pytest.mark.slow
 def test_jobmanager_is_killed(running: Running) -> None:
     running.send(running.log.random(1000))
     running.job.checkpoint()

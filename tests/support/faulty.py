@@ -76,7 +76,7 @@ class EventLog:
         for number, payload in enumerate(payloads):
             out.produce(self.topic, payload, partition=number % 2 if partition is None else partition, **given)
             out.poll(0)
-        assert out.flush(60) == 0
+        assert out.flush(300) == 0
 
     def random(self, count: int) -> list[Event]:
         """Events in no order, a tenth of them twice."""
