@@ -124,12 +124,11 @@ class Running:
         places = {(letter["partition"], letter["offset"]): letter["reason"] for letter in letters}
         assert sorted(places.values()) == sorted(self.log.bad.elements())
 
-    def restart(self, *, restore: str = "", parallelism: int = 1, fresh: bool = False) -> None:
+    def restart(self, *, restore: str = "", fresh: bool = False, **tuning: Any) -> None:
         """Start the job again: from its newest checkpoint, from `restore`, or empty beside the live values."""
         if fresh:
             self.visits.forget_late()
-        tuning = Tuning(parallelism=parallelism)
-        self.job = start_stream(self.settings, BUNDLE, tuning, restore=restore, fresh=fresh)
+        self.job = start_stream(self.settings, BUNDLE, Tuning(**tuning), restore=restore, fresh=fresh)
         self.failures = []
 
 

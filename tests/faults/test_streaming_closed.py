@@ -6,12 +6,14 @@ late events in flight, windows that are half full. The tests go on with the job 
 
 from __future__ import annotations
 
+import signal
 import time
 
 import pytest
 
 from tests.faults.conftest import Running
 from tests.support.faulty import StackProcess
+from tests.support.wait import until
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -98,3 +100,45 @@ def test_a_late_visit_in_flight_at_a_death_changes_no_value(running: Running) ->
     running.visits.refused = [event for event in sent if event["x"] not in letters]
     assert [event for event in known if event["x"] not in letters] == []
     running.check_counts()
+
+
+@pytest.mark.slow
+def test_with_an_idle_timeout_a_silent_partition_holds_nothing_open(running: Running) -> None:
+    """It is waited for again when it has spoken. A job that Redis holds back for longer is not idle."""
+    visits = running.visits
+    running.restart(restore=running.job.stop(), idle_timeout_ms=8_000)
+    for partition in (0, 1):
+        visits.minutes(3, partitions=[partition])
+        visits.close(partitions=[partition])
+        visits.closed = visits.end
+        until(lambda: set(running.marks.of(running.version("minutes")).values()) == {visits.closed}, 40, "idle")
+        visits.close()
+        running.caught_up()
+        running.send(running.log.random(100))
+        running.check(f"partition {1 - partition} idle, then not")
+    running.server.signal(signal.SIGSTOP)
+    try:
+        running.send(running.log.random(20_000))
+        visits.minutes(3)
+        time.sleep(20)
+        visits.minutes(3)
+    finally:
+        running.server.signal(signal.SIGCONT)
+    running.check("held back for longer than the idle timeout", time.monotonic())
+    running.check_counts()
+
+
+@pytest.mark.slow
+def test_with_state_on_disk(running: Running) -> None:
+    """The whole topic again, then on from its own checkpoint; the last test, as other backends cannot go on from it."""
+    running.job.cancel()
+    begun = time.monotonic()
+    running.restart(fresh=True, state_backend="rocksdb", parallelism=2)
+    running.check("the whole topic read again, state in RocksDB", begun)
+    running.send(running.log.random(3000))
+    taskmanager = StackProcess.find(running.settings.home, "flink", "flink-taskmanager")
+    taskmanager.kill()
+    taskmanager.restart()
+    ended = time.monotonic()
+    running.send(running.log.random(3000))
+    running.check("kill -9 TaskManager, state in RocksDB", ended)
