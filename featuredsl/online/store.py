@@ -188,6 +188,14 @@ class AsyncOnlineStore:
         """Closes all connections."""
         await self._wire.close()
 
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
 
 def _expire_ms(as_of_us: int, expire_after_us: int) -> int:
     return -(-(as_of_us + expire_after_us) // 1000) if expire_after_us else 0

@@ -18,6 +18,7 @@ from featuredsl.online.store import AsyncOnlineStore, OnlineStore
 from featuredsl.reader import AsyncFeatureReader, FeatureReader, ReadOptions
 from featuredsl.registry import Registry, apply
 from tests.support.redis_process import RedisProcess
+from tests.support.wait import until
 
 DEFINITIONS = """
 from featuredsl import EventSource, feature, feature_group, on_demand
@@ -546,11 +547,16 @@ def test_many_entities_in_one_read_are_those_of_reads_of_one(site: Site) -> None
     assert {row["n"].status for row in alone} == {"OK", "NOT_FOUND"}
 
     async def scenario() -> None:
-        store = AsyncOnlineStore(site.server.url)
-        assert await AsyncFeatureReader(store, site.registry).get(keys, AT_US, request) == alone
-        await store.close()
+        async with AsyncOnlineStore(site.server.url) as store:
+            assert await AsyncFeatureReader(store, site.registry).get(keys, AT_US, request) == alone
+            assert connected() == before + 1
 
+    def connected() -> int:
+        return int(site.server.client.info("clients")["connected_clients"])
+
+    before = connected()
     asyncio.run(scenario())
+    until(lambda: connected() == before, 5, "the connection is closed")
 
 
 def test_a_key_that_does_not_fit_the_entity_is_refused(site: Site) -> None:
