@@ -94,6 +94,8 @@ class Watch:
     clears: int = 0
     firing_since_us: int | None = None
     peak_us: int = 0
+    version: str = ""
+    """Under which it fires: what was told of a version that is gone is resolved under its name."""
 
 
 State = Mapping[tuple[str, str], Watch]
@@ -128,10 +130,11 @@ def step(
             new[name] = watch
             continue
         limit = objective.limit_us(measured.tier)
-        new[name], kind = _breached(watch, age, now_us, objective) if age > limit else _cleared(watch, objective)
+        late = age > limit
+        new[name], kind = _breached(watch, measured, age, now_us, objective) if late else _cleared(watch, objective)
         if kind is not None:
             told = new[name] if kind == FIRING else watch
-            events.append(_event(kind, told, measured, age, now_us, objective))
+            events.append(_event(kind, told, replace(measured, version=told.version), age, now_us, objective))
     return new, events
 
 
@@ -142,10 +145,12 @@ def _behind(watch: Watch, measured: Measured, now_us: int) -> Watch:
     return watch if watch.behind_since_us is not None else replace(watch, behind_since_us=now_us)
 
 
-def _breached(watch: Watch, age: int, now_us: int, objective: Objective) -> tuple[Watch, str | None]:
+def _breached(
+    watch: Watch, measured: Measured, age: int, now_us: int, objective: Objective
+) -> tuple[Watch, str | None]:
     found = replace(watch, breaches=watch.breaches + 1, clears=0, peak_us=max(watch.peak_us, age))
     if found.firing_since_us is None and found.breaches >= objective.fire_after:
-        return replace(found, firing_since_us=now_us), FIRING
+        return replace(found, firing_since_us=now_us, version=measured.version), FIRING
     return found, None
 
 

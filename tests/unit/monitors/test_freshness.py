@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -47,6 +48,17 @@ def test_a_stopped_job_fires_once_and_resolves_once() -> None:
     assert line(told[0][1]).startswith("[FIRING] warning g/v1/$freshness freshness 20 (threshold 5)")
     throttle = Throttle()
     assert [throttle.passes(event) for _, event in told] == [True, True]
+
+
+def test_an_alert_of_a_version_that_is_gone_is_resolved_under_its_name() -> None:
+    stale = [(at, look(0, 10)) for at in range(0, 30, 5)]
+    rebuilt = [(at, replace(look(at, 0), version="v2")) for at in range(30, 60, 5)]
+    again = [(at, replace(look(60, 10), version="v2")) for at in range(60, 90, 5)]
+    told = [event for _, event in run(stale + rebuilt + again)]
+    assert [(event["type"].rpartition(".")[2], event["subject"]) for event in told] == [
+        ("firing", "g/v1/$freshness"), ("resolved", "g/v1/$freshness"), ("firing", "g/v2/$freshness"),
+    ]  # fmt: skip
+    assert told[0]["data"]["dedup_key"] == told[1]["data"]["dedup_key"] != told[2]["data"]["dedup_key"]
 
 
 def test_no_traffic_is_no_failure() -> None:
