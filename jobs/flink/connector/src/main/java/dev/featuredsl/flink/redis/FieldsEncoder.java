@@ -38,7 +38,7 @@ final class FieldsEncoder implements RowEncoder {
             values[i] = row.isNullAt(FIRST + i) ? NOTHING : row.getString(FIRST + i).toBytes();
             any |= values[i].length > 0;
         }
-        return any ? new FieldsWrite(keys.of(row.getString(0)), expiresMillis(row.getLong(1)), values) : null;
+        return any ? new FieldsWrite(keys.of(row.getString(0)), row.getLong(1), expiresMillis(row.getLong(1)), values) : null;
     }
 
     private long expiresMillis(long tsMicros) {

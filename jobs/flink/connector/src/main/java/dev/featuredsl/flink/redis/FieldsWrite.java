@@ -4,29 +4,24 @@ import java.util.Arrays;
 
 /** Ranked values for the fields of a hash; an empty value stands for none. */
 final class FieldsWrite extends Write {
-    private final long expiresMillis;
     private final byte[][] values;
+    private long expiresMillis;
 
-    FieldsWrite(byte[] key, long expiresMillis, byte[][] values) {
-        super(key);
+    FieldsWrite(byte[] key, long micros, long expiresMillis, byte[][] values) {
+        super(key, 0, micros);
         this.expiresMillis = expiresMillis;
         this.values = values;
     }
 
     @Override
-    long place() {
-        return 0;
-    }
-
-    @Override
-    Write merge(Write later) {
+    void merge(Write later) {
         FieldsWrite other = (FieldsWrite) later;
-        byte[][] merged = new byte[values.length][];
-        for (int i = 0; i < merged.length; i++) {
-            boolean newer = Arrays.compareUnsigned(values[i], other.values[i]) < 0;
-            merged[i] = newer ? other.values[i] : values[i];
+        for (int i = 0; i < values.length; i++) {
+            if (Arrays.compareUnsigned(values[i], other.values[i]) < 0) {
+                values[i] = other.values[i];
+            }
         }
-        return new FieldsWrite(key, Math.max(expiresMillis, other.expiresMillis), merged);
+        expiresMillis = Math.max(expiresMillis, other.expiresMillis);
     }
 
     @Override

@@ -2,27 +2,21 @@ package dev.featuredsl.flink.redis;
 
 /** Up to which event time, in microseconds, this subtask has written everything. Goes out after all rows before it. */
 final class MarkWrite extends Write {
-    private final long micros;
+    private long closed;
 
     MarkWrite(byte[] key, long micros) {
-        super(key);
-        this.micros = micros;
+        super(key, 0, micros);
+        this.closed = micros;
     }
 
     @Override
-    long place() {
-        return 0;
-    }
-
-    @Override
-    Write merge(Write later) {
-        MarkWrite other = (MarkWrite) later;
-        return micros <= other.micros ? other : this;
+    void merge(Write later) {
+        closed = Math.max(closed, later.micros);
     }
 
     @Override
     byte[][] arguments() {
-        return new byte[][] {Ascii.bytes(micros)};
+        return new byte[][] {Ascii.bytes(closed)};
     }
 
     @Override

@@ -9,23 +9,31 @@ import java.util.Map;
 /**
  * Writes between the task thread and the IO thread: bounded, in order of arrival, one per place (a later write to the same
  * place merges into the one that waits). A mark waits until everything before it stands in Redis.
+ *
+ * <p>While many writes wait and the newest event is old, the job works off a backlog: there a write is held for a part of that
+ * age, so that later ones merge into it. Nothing gets noticeably older by it, and Redis takes a part of the rows.
  */
 final class Pending {
     /** Large values make smaller batches, which hold the server up for a shorter time. */
     static final long BATCH_BYTES = 4L << 20;
     /** So much waits at most, however large the values are (and one write more). */
     static final long LIMIT_BYTES = 64L << 20;
+    /** A held write waits for this part of the age of the newest event. */
+    private static final long HELD_PART = 20;
+    /** Events may become fresh while one is held. */
+    private static final long LONGEST_NAP_NANOS = 20_000_000;
 
     private final int batch;
     private final int limit;
     private final long lingerNanos;
+    private final long holdNanos;
     private final Map<Write, Write> waiting = new LinkedHashMap<>();
     private Write mark;
     private long waitingBytes;
     private int inFlight;
     private boolean urgent;
     private boolean closed;
-    private long oldestNanos;
+    private long newestMicros = Long.MIN_VALUE;
     private Throwable failure;
     private long merged;
 
@@ -33,6 +41,7 @@ final class Pending {
         this.batch = config.batch;
         this.limit = config.maxPending;
         this.lingerNanos = config.lingerNanos;
+        this.holdNanos = config.holdNanos;
     }
 
     /** Adds a write; waits while the buffer is full. Throws what stopped the IO thread. */
@@ -41,22 +50,19 @@ final class Pending {
             wait();
         }
         rethrow();
-        boolean first = waiting.isEmpty();
-        boolean wasFull = isFull();
-        Write earlier = waiting.get(write);
+        boolean wasCrowded = isCrowded();
+        newestMicros = Math.max(newestMicros, write.micros);
+        Write earlier = waiting.putIfAbsent(write, write);
         if (earlier != null) {
-            Write both = earlier.merge(write);
-            waiting.put(write, both);
-            waitingBytes += both.size() - earlier.size();
+            waitingBytes -= earlier.size();
+            earlier.merge(write);
+            waitingBytes += earlier.size();
             merged++;
         } else {
-            if (first) {
-                oldestNanos = System.nanoTime();
-            }
-            waiting.put(write, write);
+            write.sinceNanos = System.nanoTime();
             waitingBytes += write.size();
         }
-        if (first || (!wasFull && isFull())) {
+        if (waiting.size() == 1 || (!wasCrowded && isCrowded())) {
             notifyAll();
         }
     }
@@ -64,12 +70,30 @@ final class Pending {
     /** Adds a mark, which goes out when no write waits; only the latest counts. Throws what stopped the IO thread. */
     synchronized void mark(Write later) {
         rethrow();
-        mark = mark == null ? later : mark.merge(later);
+        if (mark == null) {
+            mark = later;
+        } else {
+            mark.merge(later);
+        }
         notifyAll();
     }
 
-    private boolean isFull() {
-        return waiting.size() >= batch || waitingBytes >= BATCH_BYTES;
+    private boolean isCrowded() {
+        return 2 * waiting.size() >= limit || 2 * waitingBytes >= LIMIT_BYTES;
+    }
+
+    /** How long a write may wait as things stand. */
+    private long patienceNanos() {
+        if (urgent || mark != null || isCrowded()) {
+            return 0;
+        }
+        boolean full = waiting.size() >= batch || waitingBytes >= BATCH_BYTES;
+        return full ? Math.min(holdNanos, ageNanos() / HELD_PART) : lingerNanos;
+    }
+
+    private long ageNanos() {
+        long micros = System.currentTimeMillis() * 1_000 - newestMicros;
+        return micros < 0 ? 0 : Math.min(micros, Long.MAX_VALUE / 1_000) * 1_000;
     }
 
     /** Waits until everything added so far stands in Redis. */
@@ -86,15 +110,18 @@ final class Pending {
     /** The next batch, for the IO thread: full, or lingered long enough, or asked for; null when closed. */
     synchronized List<Write> take() throws InterruptedException {
         while (!closed) {
-            long left = lingerNanos - (System.nanoTime() - oldestNanos);
             if (waiting.isEmpty() && mark != null) {
                 return nextMark();
             } else if (waiting.isEmpty()) {
                 wait();
-            } else if (urgent || isFull() || left <= 0) {
-                return next();
             } else {
-                wait(left / 1_000_000, (int) (left % 1_000_000));
+                long waited = System.nanoTime() - waiting.values().iterator().next().sinceNanos;
+                long left = patienceNanos() - waited;
+                if (left <= 0) {
+                    return next();
+                }
+                long nap = Math.min(left, LONGEST_NAP_NANOS);
+                wait(nap / 1_000_000, (int) (nap % 1_000_000));
             }
         }
         return null;
@@ -112,7 +139,6 @@ final class Pending {
         }
         waitingBytes -= bytes;
         inFlight = out.size();
-        oldestNanos = System.nanoTime();
         notifyAll();
         return out;
     }

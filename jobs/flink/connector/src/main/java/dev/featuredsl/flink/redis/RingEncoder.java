@@ -45,8 +45,9 @@ final class RingEncoder implements RowEncoder {
         }
         long tile = row.getLong(1);
         long rows = row.getLong(2);
+        long newest = row.isNullAt(3) ? 0 : row.getLong(3);
         ByteBuffer slot = ByteBuffer.allocate(config.slotSize);
-        slot.putLong(tile).putLong(rows).putLong(row.isNullAt(3) ? 0 : row.getLong(3));
+        slot.putLong(tile).putLong(rows).putLong(newest);
         int bitmapAt = slot.position();
         slot.putLong(0);
         long nulls = 0;
@@ -62,7 +63,8 @@ final class RingEncoder implements RowEncoder {
             }
         }
         slot.putLong(bitmapAt, nulls);
-        return new TileWrite(keys.of(row.getString(0)), Math.floorMod(tile, (long) config.slots), tile, rows, slot.array());
+        long slotNumber = Math.floorMod(tile, (long) config.slots);
+        return new TileWrite(keys.of(row.getString(0)), newest, slotNumber, tile, rows, slot.array());
     }
 
     @Override

@@ -37,11 +37,12 @@ final class SessionsEncoder implements RowEncoder {
             }
         }
         long first = row.getLong(1);
+        long last = row.getLong(2);
         long rows = row.getLong(3);
         byte[] content = row.getBinary(4);
         ByteBuffer record = ByteBuffer.allocate(HEAD_SIZE + content.length);
-        record.putLong(row.getLong(2)).putLong(first).putLong(rows).putInt(content.length).put(content);
-        return new TileWrite(keys.of(row.getString(0)), first, 0, rows, record.array());
+        record.putLong(last).putLong(first).putLong(rows).putInt(content.length).put(content);
+        return new TileWrite(keys.of(row.getString(0)), last, first, 0, rows, record.array());
     }
 
     @Override

@@ -60,13 +60,17 @@ final class SinkConfig implements Serializable {
     static final ConfigOption<Duration> LINGER =
             ConfigOptions.key("linger").durationType().defaultValue(Duration.ofMillis(2))
                     .withDescription("Wait for a fuller batch.");
-    static final ConfigOption<Integer> MAX_PENDING = ConfigOptions.key("max-pending").intType().defaultValue(10_000)
+    static final ConfigOption<Duration> HOLD =
+            ConfigOptions.key("hold").durationType().defaultValue(Duration.ofSeconds(1))
+                    .withDescription("Full batches of old events wait a twentieth of their age, at most so long, for later rows "
+                            + "of the same places: a backlog writes fewer rows.");
+    static final ConfigOption<Integer> MAX_PENDING = ConfigOptions.key("max-pending").intType().defaultValue(50_000)
             .withDescription("Rows that wait in memory before the job is held back.");
 
     static final Set<ConfigOption<?>> REQUIRED = Set.of(URL, MODE, KEY_PREFIX);
     static final Set<ConfigOption<?>> OPTIONAL = Set.of(EXPIRE_AFTER, HEADER, OFFSET, SLOTS, SLOT_SIZE, TOTAL_SIZE, HOP,
             EXTEND_HASH, FIELDS, FIELD_PREFIX, MAX_BYTES, MARK_KEY, MARK_FIELD, MARK_EVERY, TIMEOUT, RETRY_FOR, BATCH, LINGER,
-            MAX_PENDING);
+            HOLD, MAX_PENDING);
 
     final String url;
     final Mode mode;
@@ -89,6 +93,7 @@ final class SinkConfig implements Serializable {
     final long retryForMillis;
     final int batch;
     final long lingerNanos;
+    final long holdNanos;
     final int maxPending;
 
     SinkConfig(ReadableConfig options) {
@@ -115,6 +120,7 @@ final class SinkConfig implements Serializable {
         retryForMillis = options.get(RETRY_FOR).toMillis();
         batch = options.get(BATCH);
         lingerNanos = options.get(LINGER).toNanos();
+        holdNanos = options.get(HOLD).toNanos();
         maxPending = options.get(MAX_PENDING);
         check(batch > 0 && maxPending >= batch, "batch must be positive and at most max-pending");
         check(expireAfterMicros >= 0, "expire-after must not be negative");

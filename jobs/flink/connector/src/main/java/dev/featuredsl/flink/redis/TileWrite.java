@@ -2,29 +2,25 @@ package dev.featuredsl.flink.redis;
 
 /** A tile for a slot: of a ring, or a field of a hash. */
 final class TileWrite extends Write {
-    private final long slotNumber;
-    private final long tile;
-    private final long rows;
-    private final byte[] content;
+    private long tile;
+    private long rows;
+    private byte[] content;
 
-    TileWrite(byte[] key, long slotNumber, long tile, long rows, byte[] content) {
-        super(key);
-        this.slotNumber = slotNumber;
+    TileWrite(byte[] key, long micros, long slotNumber, long tile, long rows, byte[] content) {
+        super(key, slotNumber, micros);
         this.tile = tile;
         this.rows = rows;
         this.content = content;
     }
 
     @Override
-    long place() {
-        return slotNumber;
-    }
-
-    @Override
-    Write merge(Write later) {
+    void merge(Write later) {
         TileWrite other = (TileWrite) later;
-        boolean newer = tile < other.tile || (tile == other.tile && rows <= other.rows);
-        return newer ? other : this;
+        if (tile < other.tile || (tile == other.tile && rows <= other.rows)) {
+            tile = other.tile;
+            rows = other.rows;
+            content = other.content;
+        }
     }
 
     @Override

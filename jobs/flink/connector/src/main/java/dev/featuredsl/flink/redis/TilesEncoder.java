@@ -57,8 +57,9 @@ final class TilesEncoder implements RowEncoder {
         }
         long tile = row.getLong(1);
         long rows = row.getLong(2);
+        long newest = row.isNullAt(3) ? 0 : row.getLong(3);
         ByteBuffer content = ByteBuffer.allocate((int) size);
-        content.put(VERSION).putLong(tile).putLong(rows).putLong(row.isNullAt(3) ? 0 : row.getLong(3));
+        content.put(VERSION).putLong(tile).putLong(rows).putLong(newest);
         for (int i = 0; i < states; i++) {
             if (kept[i] == null) {
                 content.put(lost[i] ? TOO_LARGE : NOTHING);
@@ -66,7 +67,8 @@ final class TilesEncoder implements RowEncoder {
                 content.put(PRESENT).putInt(kept[i].length).put(kept[i]);
             }
         }
-        return new TileWrite(keys.of(row.getString(0)), Math.floorMod(tile, (long) config.slots), tile, rows, content.array());
+        long slotNumber = Math.floorMod(tile, (long) config.slots);
+        return new TileWrite(keys.of(row.getString(0)), newest, slotNumber, tile, rows, content.array());
     }
 
     /** Drops the states that take more than their share of the bytes; returns the size of what is left. */

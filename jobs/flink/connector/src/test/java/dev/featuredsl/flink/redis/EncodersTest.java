@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -113,7 +112,7 @@ class EncodersTest {
                 Write write = encoder.encode(tileRow(tile));
                 assertEquals("g@v1:{k|1}:X", new String(write.key, StandardCharsets.UTF_8));
                 assertEquals(tile.get("hex").textValue(), Golden.hex(write.arguments()[0]));
-                assertEquals(tile.get("field").textValue(), "t:clicks/5m:" + write.place());
+                assertEquals(tile.get("field").textValue(), "t:clicks/5m:" + write.place);
                 compared++;
             }
         }
@@ -208,12 +207,19 @@ class EncodersTest {
         }
         assertEquals(writes[0], writes[1]);
         assertNotEquals(writes[0], writes[2]);
-        assertSame(writes[1], writes[0].merge(writes[1]));
-        assertSame(writes[1], writes[1].merge(writes[0]));
+        assertMerged(writes[1], writes[0], writes[1]);
+        assertMerged(writes[1], writes[1], writes[0]);
     }
 
     private static TileWrite tile(long tile, long rows) {
-        return new TileWrite(new byte[] {1}, Math.floorMod(tile, 4L), tile, rows, new byte[0]);
+        return new TileWrite(new byte[] {1}, 0, Math.floorMod(tile, 4L), tile, rows, new byte[] {(byte) tile, (byte) rows});
+    }
+
+    /** The first write, when the second is merged into it, has the arguments that are expected. */
+    private static void assertMerged(Write expected, Write first, Write second) {
+        byte[][] arguments = expected.arguments();
+        first.merge(second);
+        assertArrayEquals(arguments, first.arguments());
     }
 
     @Test
@@ -222,14 +228,12 @@ class EncodersTest {
         assertEquals(old, tile(9, 1));
         assertEquals(old.hashCode(), tile(9, 1).hashCode());
         assertNotEquals(old, tile(6, 1));
-        TileWrite newer = tile(9, 1);
-        assertSame(newer, old.merge(newer));
-        assertSame(newer, newer.merge(old));
-        TileWrite more = tile(5, 4);
-        assertSame(more, old.merge(more));
-        assertSame(more, more.merge(old));
-        TileWrite again = tile(5, 3);
-        assertSame(again, old.merge(again));
+        assertMerged(tile(9, 1), tile(5, 3), tile(9, 1));
+        assertMerged(tile(9, 1), tile(9, 1), tile(5, 3));
+        assertMerged(tile(5, 4), tile(5, 3), tile(5, 4));
+        assertMerged(tile(5, 4), tile(5, 4), tile(5, 3));
+        byte[] again = {1};
+        assertMerged(new TileWrite(old.key, 0, 1, 5, 3, again), tile(5, 3), new TileWrite(old.key, 0, 1, 5, 3, again));
     }
 
     @Test
@@ -237,8 +241,10 @@ class EncodersTest {
         byte[] key = {1};
         byte[][] none = {{}, "b".getBytes(StandardCharsets.UTF_8)};
         byte[][] some = {"\u00e9".getBytes(StandardCharsets.UTF_8), "a".getBytes(StandardCharsets.UTF_8)};
-        Write merged = new FieldsWrite(key, 7, none).merge(new FieldsWrite(key, 5, some));
-        assertArrayEquals(new byte[][] {"7".getBytes(StandardCharsets.US_ASCII), some[0], none[1]}, merged.arguments());
+        byte[] before = none[1];
+        Write merged = new FieldsWrite(key, 1, 7, none);
+        merged.merge(new FieldsWrite(key, 2, 5, some));
+        assertArrayEquals(new byte[][] {"7".getBytes(StandardCharsets.US_ASCII), some[0], before}, merged.arguments());
     }
 
     @Test

@@ -21,12 +21,101 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(30)
 class PendingTest {
     private static Pending pending(String lingerMillis) {
+        return pending(lingerMillis, "0", "4");
+    }
+
+    private static Pending pending(String lingerMillis, String holdMillis, String limit) {
         return new Pending(new SinkConfig(Configuration.fromMap(Map.of("url", "redis://h", "mode", "fields", "key-prefix", "g@v1:",
-                "fields", "l:a", "batch", "3", "max-pending", "4", "linger", lingerMillis + " ms"))));
+                "fields", "l:a", "batch", "3", "max-pending", limit, "linger", lingerMillis + " ms",
+                "hold", holdMillis + " ms"))));
     }
 
     private static Write write(int key, long rows) {
-        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, rows, new byte[0]);
+        return write(key, rows, 0);
+    }
+
+    private static Write write(int key, long rows, long micros) {
+        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), micros, 0, 7, rows, new byte[] {(byte) rows});
+    }
+
+    private static long nowMicros() {
+        return System.currentTimeMillis() * 1_000;
+    }
+
+    private static CompletableFuture<List<Write>> take(Pending pending) {
+        return CompletableFuture.supplyAsync(() -> {
+            try {
+                return pending.take();
+            } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+            }
+        });
+    }
+
+    @Test
+    void fullBatchesOfOldEventsAreHeldAndMerge() throws Exception {
+        Pending pending = pending("0", "600", "100");
+        long start = System.nanoTime();
+        for (int key = 1; key <= 4; key++) {
+            pending.add(write(key, 1));
+        }
+        CompletableFuture<List<Write>> batch = take(pending);
+        assertWaits(batch);
+        pending.add(write(2, 5));
+        List<Write> taken = batch.get(5, TimeUnit.SECONDS);
+        assertTrue(System.nanoTime() - start >= TimeUnit.MILLISECONDS.toNanos(600));
+        assertEquals(List.of(write(1, 0), write(2, 0), write(3, 0)), taken);
+        assertEquals(5, taken.get(1).arguments()[0][0]);
+        assertEquals(1, pending.merged());
+        assertEquals(List.of(write(4, 0)), pending.take()); // what is left of it is no full batch: nothing to wait for
+    }
+
+    @Test
+    void fewRowsAndFreshOnesAreNotHeld() throws Exception {
+        Pending pending = pending("0", "60000", "100");
+        pending.add(write(1, 1));
+        pending.add(write(2, 1));
+        assertEquals(2, take(pending).get(5, TimeUnit.SECONDS).size());
+        for (int key = 1; key <= 3; key++) {
+            pending.add(write(key, 1));
+        }
+        CompletableFuture<List<Write>> batch = take(pending);
+        assertWaits(batch);
+        pending.add(write(4, 1, nowMicros()));
+        assertEquals(3, batch.get(5, TimeUnit.SECONDS).size());
+    }
+
+    @Test
+    void aHeldWriteGoesForAMarkACheckpointAndWhenManyWait() throws Exception {
+        Pending pending = pending("0", "60000", "8");
+        for (int key = 1; key <= 3; key++) {
+            pending.add(write(key, 1));
+        }
+        CompletableFuture<List<Write>> batch = take(pending);
+        assertWaits(batch);
+        pending.add(write(4, 1));
+        assertEquals(3, batch.get(5, TimeUnit.SECONDS).size());
+        pending.done();
+        for (int key = 5; key <= 6; key++) {
+            pending.add(write(key, 1));
+        }
+        batch = take(pending);
+        assertWaits(batch);
+        pending.mark(mark(60));
+        assertEquals(3, batch.get(5, TimeUnit.SECONDS).size());
+        pending.done();
+        assertEquals("60", microsOf(pending.take()));
+        pending.done();
+        for (int key = 1; key <= 3; key++) {
+            pending.add(write(key, 1));
+        }
+        batch = take(pending);
+        assertWaits(batch);
+        CompletableFuture<Void> flush = async(pending::flush);
+        assertEquals(3, batch.get(5, TimeUnit.SECONDS).size());
+        assertWaits(flush);
+        pending.done();
+        flush.get(5, TimeUnit.SECONDS);
     }
 
     private interface Step {
@@ -124,7 +213,7 @@ class PendingTest {
     }
 
     private static Write large(int key, int bytes) {
-        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 7, 1, new byte[bytes]);
+        return new TileWrite(ByteBuffer.allocate(4).putInt(key).array(), 0, 0, 7, 1, new byte[bytes]);
     }
 
     @Test
@@ -135,13 +224,7 @@ class PendingTest {
         pending.add(large(2, half));
         pending.add(large(3, half));
         assertEquals(2, pending.take().size());
-        CompletableFuture<List<Write>> rest = CompletableFuture.supplyAsync(() -> {
-            try {
-                return pending.take();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        });
+        CompletableFuture<List<Write>> rest = take(pending);
         assertWaits(rest);
         pending.add(large(3, 2 * half));
         assertEquals(1, rest.get(5, TimeUnit.SECONDS).size());
@@ -174,13 +257,7 @@ class PendingTest {
     @Test
     void closeEndsTheIoThread() throws Exception {
         Pending pending = pending("60000");
-        CompletableFuture<List<Write>> taken = CompletableFuture.supplyAsync(() -> {
-            try {
-                return pending.take();
-            } catch (InterruptedException e) {
-                throw new IllegalStateException(e);
-            }
-        });
+        CompletableFuture<List<Write>> taken = take(pending);
         assertFalse(taken.isDone());
         pending.close();
         assertNull(taken.get(5, TimeUnit.SECONDS));
