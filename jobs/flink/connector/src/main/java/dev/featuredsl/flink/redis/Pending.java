@@ -20,6 +20,8 @@ final class Pending {
     static final long LIMIT_BYTES = 64L << 20;
     /** A held write waits for this part of the age of the newest event. */
     private static final long HELD_PART = 20;
+    /** No write is held for later ones once none has come for so long; mini-batches bring them every 50 ms unless told. */
+    private static final long QUIET_NANOS = 300_000_000;
     /** Events may become fresh while one is held. */
     private static final long LONGEST_NAP_NANOS = 20_000_000;
 
@@ -34,6 +36,7 @@ final class Pending {
     private boolean urgent;
     private boolean closed;
     private long newestMicros = Long.MIN_VALUE;
+    private long addedNanos;
     private Throwable failure;
     private long merged;
 
@@ -51,6 +54,7 @@ final class Pending {
         }
         rethrow();
         boolean wasCrowded = isCrowded();
+        addedNanos = System.nanoTime();
         newestMicros = Math.max(newestMicros, write.micros);
         Write earlier = waiting.putIfAbsent(write, write);
         if (earlier != null) {
@@ -59,7 +63,7 @@ final class Pending {
             waitingBytes += earlier.size();
             merged++;
         } else {
-            write.sinceNanos = System.nanoTime();
+            write.sinceNanos = addedNanos;
             waitingBytes += write.size();
         }
         if (waiting.size() == 1 || (!wasCrowded && isCrowded())) {
@@ -82,13 +86,18 @@ final class Pending {
         return 2 * waiting.size() >= limit || 2 * waitingBytes >= LIMIT_BYTES;
     }
 
-    /** How long a write may wait as things stand. */
-    private long patienceNanos() {
+    /** How much longer the first write may wait as things stand. */
+    private long leftNanos() {
         if (urgent || mark != null || isCrowded()) {
             return 0;
         }
+        long now = System.nanoTime();
+        long waited = now - waiting.values().iterator().next().sinceNanos;
         boolean full = waiting.size() >= batch || waitingBytes >= BATCH_BYTES;
-        return full ? Math.min(holdNanos, ageNanos() / HELD_PART) : lingerNanos;
+        if (!full) {
+            return lingerNanos - waited;
+        }
+        return Math.min(Math.min(holdNanos, ageNanos() / HELD_PART) - waited, QUIET_NANOS - (now - addedNanos));
     }
 
     private long ageNanos() {
@@ -115,8 +124,7 @@ final class Pending {
             } else if (waiting.isEmpty()) {
                 wait();
             } else {
-                long waited = System.nanoTime() - waiting.values().iterator().next().sinceNanos;
-                long left = patienceNanos() - waited;
+                long left = leftNanos();
                 if (left <= 0) {
                     return next();
                 }

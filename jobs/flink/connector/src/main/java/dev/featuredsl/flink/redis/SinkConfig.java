@@ -61,7 +61,7 @@ final class SinkConfig implements Serializable {
             ConfigOptions.key("linger").durationType().defaultValue(Duration.ofMillis(2))
                     .withDescription("Wait for a fuller batch.");
     static final ConfigOption<Duration> HOLD =
-            ConfigOptions.key("hold").durationType().defaultValue(Duration.ofSeconds(1))
+            ConfigOptions.key("hold").durationType().defaultValue(Duration.ofSeconds(3))
                     .withDescription("Full batches of old events wait a twentieth of their age, at most so long, for later rows "
                             + "of the same places: a backlog writes fewer rows.");
     static final ConfigOption<Integer> MAX_PENDING = ConfigOptions.key("max-pending").intType().defaultValue(50_000)
