@@ -35,6 +35,24 @@ final class Columns implements Serializable {
             this.type = type;
             this.element = element;
         }
+
+        /** The type as definitions write it, for messages to their authors. */
+        String spelled() {
+            return type == LogicalTypeRoot.ARRAY ? "list[" + spelled(element) + "]" : spelled(type);
+        }
+
+        private static String spelled(LogicalTypeRoot type) {
+            switch (type) {
+                case VARCHAR:
+                    return "str";
+                case DOUBLE:
+                    return "float";
+                case BOOLEAN:
+                    return "bool";
+                default:
+                    return "int";
+            }
+        }
     }
 
     final int count;

@@ -193,7 +193,7 @@ final class RecordReader {
                 }
         }
         throw new Rejection(Rejection.BAD_TYPE,
-                "field " + column.name + " is " + column.type + ", found " + JsonErrors.kind(token));
+                "field " + column.name + " is " + column.spelled() + ", found " + JsonErrors.kind(token));
     }
 
     /** The elements of the array that stands in these bytes of the message; it has been checked as JSON. */
@@ -232,13 +232,13 @@ final class RecordReader {
         if (column.element == LogicalTypeRoot.DOUBLE && number) {
             return parser.getDoubleValue();
         }
-        throw new Rejection(Rejection.BAD_TYPE, "field " + column.name + " is an array of " + column.element
+        throw new Rejection(Rejection.BAD_TYPE, "field " + column.name + " is " + column.spelled()
                 + ", found " + JsonErrors.kind(token) + " in it");
     }
 
     private static int toInt(String name, long value) throws Rejection {
         if (value != (int) value) {
-            throw new Rejection(Rejection.OUT_OF_RANGE, "field " + name + ": " + value + " does not fit an INT");
+            throw new Rejection(Rejection.OUT_OF_RANGE, "field " + name + ": " + value + " does not fit 32 bits");
         }
         return (int) value;
     }

@@ -229,6 +229,28 @@ class StrictJsonDeserializerTest {
     }
 
     @Test
+    void detailsNameTypesAsDefinitionsDo() {
+        DataType row = DataTypes.ROW(DataTypes.FIELD("i", DataTypes.BIGINT()), DataTypes.FIELD("n", DataTypes.INT()),
+                DataTypes.FIELD("f", DataTypes.DOUBLE()), DataTypes.FIELD("s", DataTypes.STRING()),
+                DataTypes.FIELD("b", DataTypes.BOOLEAN()), DataTypes.FIELD("w", DataTypes.ARRAY(DataTypes.STRING())),
+                DataTypes.FIELD("ts", DataTypes.BIGINT()), DataTypes.FIELD("_reject", DataTypes.STRING()),
+                DataTypes.FIELD("_detail", DataTypes.STRING()), DataTypes.FIELD("_ts", DataTypes.BIGINT()));
+        StrictJsonDeserializer schema = schema(row, Map.of());
+        for (Map.Entry<String, String> bad : Map.of(
+                "\"i\":\"7\"", "field i is int, found a string",
+                "\"n\":0.5", "field n is int, found a fraction",
+                "\"f\":true", "field f is float, found a boolean",
+                "\"s\":7", "field s is str, found an integer",
+                "\"b\":1", "field b is bool, found an integer",
+                "\"w\":\"a\"", "field w is list[str], found a string",
+                "\"w\":[\"a\",null]", "field w is list[str], found null in it").entrySet()) {
+            String json = "{\"ts\":1700000000123," + bad.getKey() + "}";
+            RowData refused = schema.deserialize(json.getBytes(StandardCharsets.UTF_8));
+            assertEquals(bad.getValue(), refused.getString(8).toString());
+        }
+    }
+
+    @Test
     void refusesTheGoldenArraysWithTheirReasons() throws Exception {
         for (JsonNode golden : Golden.read("records/bad_arrays")) {
             RowData row = readArrays("," + golden.get("fields").textValue());
