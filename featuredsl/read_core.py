@@ -30,6 +30,7 @@ from featuredsl.read_rows import row_of, rows_of
 from featuredsl.read_states import Kept, ReadStates
 from featuredsl.registry import Registry
 from featuredsl.rows import Row, Rows
+from featuredsl.times import asked_us
 
 META_TTL_S: Final = 0.1
 _NONE: Final[Mapping[str, tuple[int, ...]]] = {}
@@ -100,7 +101,7 @@ class Core:
         on_error: OnError | None,
     ) -> Steps[Rows]:
         """The steps of a read. See `FeatureReader.get`."""
-        begun = self._clock()
+        begun, at_us = self._clock(), asked_us(at_us)
         try:
             asked, found = yield from self._read(prepared, keys, at_us, begun)
         except DependencyError as error:

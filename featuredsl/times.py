@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from operator import index
 
 from featuredsl.errors import InputError
 
@@ -108,6 +109,24 @@ def asked_time(text: str, unit: str, what: str) -> int:
     raise InputError(f"{what} {text!r} is {where} (integers are in {unit}){hint}")
 
 
+def asked_us(at_us: int) -> int:
+    """The time of a read. Raises InputError for what is no integer, and for a likely time in another unit only."""
+    if type(at_us) is int and _is_likely(at_us):
+        return at_us
+    try:
+        us = index(at_us)
+    except TypeError:
+        raise InputError(f"at_us is {at_us!r}; it is an integer in microseconds: time.time_ns() // 1000") from None
+    fitting = "ns" if _is_likely(us // 1_000) else fitting_unit(us, LIKELY_YEARS)
+    if fitting in ("us", None):
+        return us
+    raise InputError(f"at_us is {us}, a likely time in {fitting!r}; it is in microseconds: time.time_ns() // 1000")
+
+
+def _is_likely(us: int) -> bool:
+    return _LIKELY_US[0] <= us <= _LIKELY_US[1]
+
+
 def format_time(us: int) -> str:
     """ISO 8601 in UTC with microseconds: `format_time(0) == "1970-01-01T00:00:00.000000Z"`."""
     moment = _EPOCH + timedelta(microseconds=us)
@@ -124,3 +143,6 @@ def fitting_unit(value: int, time_range: tuple[str, str]) -> str | None:
     """The unit in which an integer is a time of the range, or None."""
     low, high = range_us(time_range)
     return next((unit for unit, us in UNIT_US.items() if low <= value * us <= high), None)
+
+
+_LIKELY_US = range_us(LIKELY_YEARS)

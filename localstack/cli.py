@@ -39,7 +39,7 @@ def _only(help_text: str) -> Callable[[Any], Any]:
 def up(home: Path | None, only: str | None, quick: bool) -> None:
     """Start the local stack on free ports of 127.0.0.1 and wait until it is ready.
 
-    Parts that run already stay as they are.
+    Parts that run already stay as they are; one that has died comes back with its data, on its former port.
 
     Example: featuredsl up --only kafka,redis
     """
@@ -85,6 +85,8 @@ def status(home: Path | None, as_json: bool) -> None:
         for columns, lines in streams.tables():
             click.echo()
             _table(columns, lines)
+        for hint in streams.hints():
+            click.echo(hint, err=True)
     _fail_on(f"{part.part} is broken: {part.detail}" for part in parts if part.state == "broken")
 
 

@@ -7,7 +7,7 @@ import sys
 
 from jobs.flink.distribution import flink_home, java_exports
 from jobs.java import SMALL_JVM
-from localstack.process import free_ports
+from localstack.process import kept_ports
 from localstack.service import HOST, Layout, Part, Service, get_json, python_path
 
 SLOTS = 8
@@ -17,8 +17,8 @@ _CONF_FILES = ("log4j-console.properties", "log4j-cli.properties")
 
 
 def flink(layout: Layout) -> Part:
-    """The session cluster on free ports; its address is the REST URL."""
-    rpc, rest = free_ports(2)
+    """The session cluster on ports that are kept between starts; its address is the REST URL."""
+    rpc, rest = kept_ports(layout.folder("flink") / "ports", 2)
     url = f"http://{HOST}:{rest}"
     home, conf = flink_home(), layout.folder("flink", "conf")
     env = {

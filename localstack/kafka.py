@@ -12,15 +12,15 @@ from confluent_kafka.admin import AdminClient
 
 from featuredsl.errors import DependencyError
 from jobs.java import SMALL_JVM, java
-from localstack.process import free_ports, service_env
+from localstack.process import kept_ports, service_env
 from localstack.service import HOST, PROBE_TIMEOUT_S, Layout, Part, Service
 
 MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 
 
 def kafka(layout: Layout) -> Part:
-    """The broker on two free ports; its log folder is kept between starts."""
-    client, controller = free_ports(2)
+    """The broker on two ports; they and its log folder are kept between starts."""
+    client, controller = kept_ports(layout.folder("kafka") / "ports", 2)
     address = f"{HOST}:{client}"
     config = layout.folder("kafka") / "server.properties"
     data = layout.home / "kafka" / "data"

@@ -59,8 +59,22 @@ def free_ports(count: int) -> list[int]:
     return free
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe, suppress(OSError):
+def kept_ports(file: Path, count: int) -> list[int]:
+    """The ports that a file remembers, else free ones, which it remembers then: a service that is started again has its
+    former address, which its clients know, unless somebody else has taken it."""
+    with suppress(OSError, ValueError):
+        ports = [int(text) for text in file.read_text(encoding="ascii").split()]
+        if len(ports) == count and all(_is_free(port, closing=True) for port in ports):
+            return ports
+    ports = free_ports(count)
+    file.write_text(" ".join(map(str, ports)), encoding="ascii")
+    return ports
+
+
+def _is_free(port: int, *, closing: bool = False) -> bool:
+    """Connections that are still `closing` keep no service from listening again, but a new one should not meet them."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe, suppress(OSError, OverflowError):
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, closing)
         probe.bind(("127.0.0.1", port))
         return True
     return False

@@ -10,13 +10,13 @@ from pathlib import Path
 import redis
 
 from featuredsl.errors import DependencyError
-from localstack.process import free_ports
+from localstack.process import kept_ports
 from localstack.service import HOST, PROBE_TIMEOUT_S, Layout, Part, Service
 
 
 def redis_server(layout: Layout) -> Part:
-    """The server on a free port; an append-only file keeps its data between starts."""
-    (port,) = free_ports(1)
+    """The server on a port that is kept between starts, as are its data, in an append-only file."""
+    (port,) = kept_ports(layout.folder("redis") / "ports", 1)
     url = f"redis://{HOST}:{port}/0"
     binary, env = redis_binary(layout.jars)
     options = {

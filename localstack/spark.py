@@ -8,7 +8,7 @@ from pathlib import Path
 
 from featuredsl.errors import DependencyError
 from jobs.java import SMALL_JVM
-from localstack.process import free_ports
+from localstack.process import kept_ports
 from localstack.service import HOST, Layout, Part, Service, get_json, python_path
 
 WORKER_CORES = 4  # slots, not processors: two applications of two threads run side by side
@@ -27,8 +27,8 @@ def spark_home() -> Path:
 
 
 def spark(layout: Layout) -> Part:
-    """Master and Worker on free ports; its address is the master URL."""
-    port, master_web, worker_web = free_ports(3)
+    """Master and Worker on ports that are kept between starts; its address is the master URL."""
+    port, master_web, worker_web = kept_ports(layout.folder("spark") / "ports", 3)
     url, web = f"spark://{HOST}:{port}", f"http://{HOST}:{master_web}"
     home = spark_home()
     env = {

@@ -13,7 +13,7 @@ from featuredsl.online.store import OnlineStore
 from featuredsl.registry import Registry
 from featuredsl.settings import Settings
 from featuredsl.times import SECOND, format_time
-from jobs.flink.freshness import JobLook, Look, look
+from jobs.flink.freshness import GONE, JobLook, Look, look
 
 Table = tuple[Sequence[str], list[Sequence[str]]]
 
@@ -43,6 +43,13 @@ class StreamStatus:
             ],
         }
 
+    def hints(self) -> list[str]:
+        """What to do about jobs that have ended."""
+        ended = [job for job in (self.found.jobs if self.found else ()) if job.state in _ENDED]
+        return [
+            f"{job.note.name} is {job.state}: `featuredsl run stream` goes on from its last checkpoint" for job in ended
+        ]
+
     def tables(self) -> Iterator[Table]:
         """The same for people; no table where there is nothing."""
         data = self.as_data()
@@ -55,6 +62,7 @@ class StreamStatus:
             yield header, [[_text(group[name]) for name in cells] for group in groups]
 
 
+_ENDED = (GONE, "FAILED", "CANCELED")
 _JOB_CELLS = ("job", "state", "checkpoint_age_s", "unread_records", "accepted", "late", "duplicates", "rejected")
 
 
@@ -90,7 +98,7 @@ def _job(job: JobLook, now_us: int) -> dict[str, Any]:
 
 
 def _age(us: int | None, now_us: int) -> float | None:
-    return None if us is None else round((now_us - us) / SECOND, 1)
+    return None if us is None else max(round((now_us - us) / SECOND, 1), 0.0)
 
 
 def _text(value: object) -> str:

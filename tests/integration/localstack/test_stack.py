@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from redis import Redis
 
 from featuredsl.cli.main import run
 from localstack.process import descendants
@@ -83,6 +84,9 @@ def test_a_part_of_the_stack(home: Path, capsys: pytest.CaptureFixture[str]) -> 
 def test_a_crashed_part_is_shown_and_mended(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["up", "--only", "redis"]) == 0
     (redis,) = records(home)
+    address = parts(capsys)["redis"]["address"]
+    client = Redis.from_url(address)
+    client.set("kept", "1")
     os.kill(redis["pid"], signal.SIGKILL)
     until(lambda: parts(capsys)["redis"]["state"] == "broken")
     assert run(["status"]) == 1
@@ -90,6 +94,9 @@ def test_a_crashed_part_is_shown_and_mended(home: Path, capsys: pytest.CaptureFi
     assert run(["up", "--only", "redis"]) == 0
     assert records(home)[0]["pid"] != redis["pid"]
     assert parts(capsys)["redis"]["state"] == "running"
+    assert parts(capsys)["redis"]["address"] == address, "jobs and readers that run know no other"
+    assert client.get("kept") == b"1"
+    client.close()
 
 
 def test_a_part_that_cannot_start_leaves_nothing(

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 from featuredsl.cli.definitions import check
 from featuredsl.errors import InputError
 from featuredsl.loader import load_definitions
-from featuredsl.times import asked_time
+from featuredsl.times import asked_time, asked_us
 
 JOINED = """
 from featuredsl import EventSource, TableSource, feature, feature_group
@@ -58,3 +60,27 @@ def test_a_time_in_another_unit_is_named(text: str, problem: str) -> None:
     assert problem in str(caught.value)
     assert asked_time("1767323400000", "ms", "--at") == 1_767_323_400_000_000
     assert asked_time("1000000", "ms", "--at") == 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("at_us", "said"),
+    [
+        (1_796_138_651, r"at_us is 1796138651, a likely time in 's'; it is in microseconds: time.time_ns\(\) // 1000"),
+        (1_796_138_651_208, "a likely time in 'ms'"),
+        (1_796_138_651_208_000_000, "a likely time in 'ns'"),
+        (1_796_138_651_208_000.0, r"at_us is 1796138651208000.0; it is an integer in microseconds"),
+        (None, "at_us is None; it is an integer"),
+        ("2026-12-01T00:00:00Z", "it is an integer in microseconds"),
+    ],
+)
+def test_a_read_at_a_time_in_another_unit_is_refused(at_us: Any, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        asked_us(at_us)
+
+
+def test_times_of_reads_that_are_taken() -> None:
+    for at_us in (1_796_138_651_208_000, 0, -1, 3_600, -62_135_596_800_000_000, 2**62):
+        assert asked_us(at_us) == at_us
+    found = asked_us(np.int64(1_796_138_651_208_000))  # type: ignore[arg-type]
+    assert type(found) is int
+    assert found == 1_796_138_651_208_000

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from localstack.process import ProcessRecord, descendants, free_ports, spawn, start_mark, stop
+from localstack.process import ProcessRecord, descendants, free_ports, kept_ports, spawn, start_mark, stop
 from tests.support.wait import until
 
 SLEEPER = "import signal; signal.pause()"
@@ -73,6 +73,30 @@ def test_services_get_a_clean_environment(tmp_path: Path, monkeypatch: pytest.Mo
     record = start("import os; print(os.environ.get('PYTHONPATH'), flush=True)", tmp_path)
     until(lambda: not record.alive)
     assert (tmp_path / "probe.log").read_text() == "None\n"
+
+
+def test_ports_are_kept_while_nobody_has_taken_them(tmp_path: Path) -> None:
+    file = tmp_path / "ports"
+    ports = kept_ports(file, 2)
+    with socket.socket() as server:
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        server.bind(("127.0.0.1", ports[1]))
+        server.listen()
+        client = socket.create_connection(("127.0.0.1", ports[1]))
+        served, _ = server.accept()
+        served.close()  # the server closes first: its side of the connection lingers
+    assert kept_ports(file, 2) == ports
+    client.close()
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", ports[0]))
+        other.listen()
+        moved = kept_ports(file, 2)
+        assert not set(moved) & {ports[0]}
+    assert kept_ports(file, 2) == moved
+    for text in ("", "x", "1", "99999 -1"):
+        file.write_text(text)
+        assert kept_ports(file, 2) != ports
+    assert len(kept_ports(file, 3)) == 3
 
 
 def test_free_ports_are_distinct_and_free() -> None:

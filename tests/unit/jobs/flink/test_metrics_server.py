@@ -13,10 +13,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from featuredsl.errors import DependencyError, InputError
 from featuredsl.online.progress import SourceProgress, StreamNote
 from featuredsl.settings import Settings
-from jobs.flink.freshness import RUNNING, JobLook, Look
+from jobs.flink.freshness import GONE, RUNNING, JobLook, Look
 from jobs.flink.freshness_metrics import families
 from jobs.flink.metrics_cli import metrics, serve
-from jobs.flink.stream_status import stream_status
+from jobs.flink.stream_status import StreamStatus, stream_status
 from monitors.exposition import render
 from monitors.freshness import CHECKPOINT, Measured, Objective, State, Watch, step
 
@@ -116,6 +116,14 @@ def test_without_redis(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     reply = CliRunner().invoke(metrics, ["--once"])
     assert isinstance(reply.exception, DependencyError)
     assert stream_status(Settings.load()).as_data() == {"jobs": [], "groups": []}
+
+
+def test_status_says_what_to_do_about_jobs_that_have_ended() -> None:
+    jobs = tuple(JobLook(NOTE, state) for state in (RUNNING, GONE, "RESTARTING", "CANCELED", "FAILED", "UNKNOWN"))
+    hints = StreamStatus(Look(NOW, jobs, (), {})).hints()
+    again = "`featuredsl run stream` goes on from its last checkpoint"
+    assert hints == [f"job is {state}: {again}" for state in ("GONE", "CANCELED", "FAILED")]
+    assert StreamStatus(None).hints() == []
 
 
 def test_the_endpoint() -> None:
