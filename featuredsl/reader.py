@@ -61,8 +61,8 @@ class FeatureReader:
     ) -> Rows:
         """Feature name to value for every (group, key parts), in that order, as of `at_us`, in one round trip.
 
-        Raises InputError for an unknown group, a key that does not fit it, and a time in another unit. Without an answer
-        of Redis within the deadline it raises DependencyError or, with `on_error="fallback"`, gives what was read last
+        Raises InputError for an unknown group, a key that does not fit it, a time in another unit. Without an answer of
+        Redis within the deadline it raises DependencyError or, with `on_error="fallback"`, gives what was read last
         with status STALE, NOT_FOUND where nothing was; then `error` of the rows says why.
         """
         return self._all.get(keys, at_us, request, deadline_s=deadline_s, on_error=on_error)
